@@ -62,7 +62,7 @@ def error_table():
             cells = []
             for one in SETS:
                 counts = scaled(np.load(SHARED / f"{one}.n4096.npy").ravel().astype(float), 2000)
-                law = Quantile(q=0.5, epsilon=epsilon, noise=noise)
+                law = Quantile(q=0.5, epsilon=epsilon, noise=noise, votes_per_user=1)
                 cells.append(f"{law.expected_error(counts, monotone=True):.2f}")
             yield f"| {epsilon:g} | {name} | {' | '.join(cells)} |"
 
@@ -90,7 +90,8 @@ def peers_table():
     opendp, diffprivlib = list(errors_of("opendp", questions)), list(errors_of("diffprivlib", questions))
 
     def ours(one, epsilon, noise):
-        return f"{Quantile(q=0.5, epsilon=epsilon, noise=noise).expected_error(people[one], monotone=True):.2f}"
+        law = Quantile(q=0.5, epsilon=epsilon, noise=noise, votes_per_user=1)
+        return f"{law.expected_error(people[one], monotone=True):.2f}"
 
     yield "| epsilon | data | add/remove: ours | ours, exponential mechanism | OpenDP | replace: ours | diffprivlib |"
     yield "|---|---|---|---|---|---|---|"

@@ -154,7 +154,7 @@ def test_all_groups_together_are_within_epsilon_on_a_box(most):
             for place, weight in votes:
                 counts[place] = weight
             scores = sl.Scores(counts, sensitivity=question.share, monotone=True)
-            each.append(law(Quantile(q=0.0, budget=share), scores).chances)
+            each.append(law(Quantile(q=0.0, budget=share, votes_per_user=question.share), scores).chances)
         return Law({(one, two): p * r for one, p in each[0].items() for two, r in each[1].items()})
 
     pairs = [((*others, 3), (*others, own)) for others in product(range(3), repeat=3) for own in range(3)]

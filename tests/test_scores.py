@@ -1,7 +1,9 @@
 """Scores: what is accepted, what R is, and that no error shows a score."""
 
 import copy
+import itertools
 import pickle
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -206,3 +208,47 @@ def test_the_words_of_the_question_can_be_read_back():
     assert scores.neighbours == "add-remove"
     assert scores.frame is None
     assert Scores(pl.Series([1])).frame == Frame("polars")
+
+
+WAYS = {"list": list, "mapping": lambda cells: dict(enumerate(cells)), "series": pd.Series, "array": np.array}
+
+
+@pytest.mark.parametrize("made", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    ("cells", "error", "message"),
+    [
+        ([Fraction(1, 3), Fraction(1, 2)], TypeError, r"not fractions.*int\(3 \* score\).*sensitivity=3"),
+        ([1, Fraction(1, 2)], TypeError, "not fractions or decimals"),
+        ([Decimal("0.1"), 2], TypeError, "not fractions or decimals"),
+        ([2**70, 1], ValueError, "64 bits.*// 1024"),
+        ([1, 2**70], ValueError, "64 bits"),
+        ([1, -(2**63) - 1], ValueError, "64 bits"),
+        ([2**70, 0.5], ValueError, "do not mix exactly"),
+        (["a", 1.5], TypeError, "integers or floats"),
+    ],
+)
+def test_numbers_that_no_float_and_no_64_bits_hold_are_refused_with_what_to_write(made, cells, error, message):
+    with pytest.raises(error, match=message) as refused:
+        Scores(made(cells))
+    assert str(2**70) not in str(refused.value)
+
+
+def test_whole_numbers_of_which_some_are_too_wide_are_not_called_floats():
+    for cells in ([2**63, -1], [2**63, 1], [2**64 - 1, 2**63]):
+        with pytest.raises(ValueError, match="64 bits"):
+            Scores(cells)
+    with pytest.raises(TypeError, match="integers or floats"):
+        Scores(np.array([1, 2], dtype=object))
+
+
+def test_what_the_refusals_advise_moves_no_further_than_they_say():
+    """Floats of fractions would: two of them that differ by 1 lie more than 1 apart."""
+    apart = Fraction(float(Fraction(11, 10))) - Fraction(float(Fraction(1, 10)))
+    assert apart > 1
+    thirds = [Fraction(n, 3) for n in range(-9, 10)]
+    for one, two in itertools.product(thirds, repeat=2):
+        if abs(one - two) <= 1:
+            assert abs(int(3 * one) - int(3 * two)) <= 3
+    for low, high in itertools.product(range(-2100, 2100, 37), repeat=2):
+        if abs(low - high) <= 1024:
+            assert abs(low // 1024 - high // 1024) <= 1

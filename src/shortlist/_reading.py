@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
@@ -16,6 +18,17 @@ from shortlist._arrays import Values
 from shortlist._imports import IMPORTS
 
 Result = TypeVar("Result")
+TOO_WIDE = (
+    "integer scores must fit into 64 bits: subtract a public constant from all of them; or divide all of them by a "
+    "public whole number and round sensitivity / number up, as in [score // 1024 for score in scores] with "
+    "sensitivity=1"
+)
+NOT_BINARY = (
+    "scores must be integers or floats, not fractions or decimals: floats would round them, and two of them could then "
+    "differ by more than the sensitivity. Multiply them and sensitivity by one public number that makes all of them "
+    "whole, as in [int(3 * score) for score in scores] with sensitivity=3 for thirds"
+)
+MIXED = "integers above 2^53 and floats do not mix exactly; give all scores as integers"
 NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
 ROWS = '; of the rows of a table name the columns too: user="user_id", item="film"'
 FrameKind = Literal["polars", "pandas", "pyarrow"]
@@ -126,8 +139,8 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
         raise ValueError("scores must not be empty: there is nothing to choose from")
     if array.dtype.kind == "c":
         raise TypeError("scores must be real numbers, not complex ones; take the part that ranks the candidates")
-    if array.dtype.kind == "O" and all(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in array[:1]):
-        raise ValueError("integer scores must fit into 64 bits; subtract a public constant or divide by one")
+    if array.dtype.kind == "O":
+        raise _refusal_of(array.tolist())
     if array.dtype.kind not in "biuf":
         raise TypeError(NOT_NUMBERS)
     if not array.dtype.isnative:
@@ -138,9 +151,23 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
         return array.view(np.uint8)
     if array.dtype == np.uint64:
         if array.max() > np.uint64(2**63 - 1):
-            raise ValueError("integer scores must fit into 64 bits with a sign; subtract a public constant")
+            raise ValueError(TOO_WIDE)
         return array.view(np.int64)
     return array
+
+
+def _refusal_of(cells: Iterable[object]) -> Exception:
+    """Why these are not scores, by their types: nothing is converted that a float or 64 bits would not hold exactly."""
+    cells = list(cells)
+    kinds = set(map(type, cells))
+    if any(issubclass(kind, Fraction | Decimal) for kind in kinds):
+        return TypeError(NOT_BINARY)
+    if all(issubclass(kind, int | np.integer) for kind in kinds):
+        wide = any(not -(2**63) <= int(cell) < 2**63 for cell in cells)  # type: ignore[call-overload]
+        return ValueError(TOO_WIDE) if wide else TypeError(NOT_NUMBERS)
+    if all(issubclass(kind, int | np.integer | float | np.floating) for kind in kinds):
+        return ValueError(MIXED)
+    return TypeError(NOT_NUMBERS)
 
 
 def _as_array(values: object) -> Values:
@@ -162,7 +189,7 @@ def _checked_floats(array: Values, scores: object) -> Values:
         isinstance(value, int | np.integer) and abs(int(value)) > 2**53
         for value in scores  # type: ignore[attr-defined]
     ):
-        raise ValueError("integers above 2^53 and floats do not mix exactly; give all scores as integers")
+        raise _refusal_of(scores)  # type: ignore[arg-type]
     top = array.max()
     if np.isnan(top):
         raise ValueError("scores must not be NaN; drop those candidates or give them a score")

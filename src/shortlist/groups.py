@@ -268,7 +268,7 @@ def _named(scores: GroupedScores, drawn: list[Drawn]) -> list[list[Hashable]]:
     picks = [Pick(n, outcome.indices or (), outcome.by_weight) for n, (outcome, _) in enumerate(drawn)]
     if scores._names is not None:
         return scores._names.names(picks)
-    return [scores._make(pick.group)._named(pick.positions) for pick in picks]
+    return [scores._make(pick.group)._named(pick.positions, by_weight=pick.by_weight) for pick in picks]
 
 
 def _keys(scores: GroupedScores, listed: list[int]) -> Sequence[Hashable]:

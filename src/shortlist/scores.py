@@ -251,8 +251,14 @@ class Scores:
     def _has_names(self) -> bool:
         return not (self._names is None and self._labels is None)
 
-    def _named(self, positions: Sequence[int]) -> list[Hashable]:
-        """The labels at these positions: of winners, for they travel."""
+    def _named(self, positions: Sequence[int], *, by_weight: bool) -> list[Hashable]:
+        """Return the labels at these positions of the scores, or of the capped weights that came with them.
+
+        Ask for winners alone. A position in one ranking names another item in the other, so each caller says which.
+        """
+        if by_weight:
+            assert self._capped is not None
+            return self._capped.names(positions)
         if self._names is not None:
             return self._names.names(positions)
         labels = range(self._size) if self._labels is None else self._labels

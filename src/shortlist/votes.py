@@ -214,7 +214,7 @@ class Votes(Scores):
     def _numbers(self) -> Values:
         raise TypeError("these are votes on a grid of points: ask for a quantile of them")
 
-    def _named(self, positions: Sequence[int]) -> list[Hashable]:
+    def _named(self, positions: Sequence[int], *, by_weight: bool) -> list[Hashable]:
         return [self._grid.point(place) for place in positions]
 
     def _with(self, slot: str, value: object) -> Self:

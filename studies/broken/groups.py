@@ -6,12 +6,18 @@ A group has two items and its winner is drawn by the exponential mechanism with 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from flint import arb
 
 from shortlist.certified.law import Law, Point
 from shortlist.certified.races import ordered_law
 from studies.broken.entry import Broken
+
+Array = npt.NDArray[Any]
+Rng = np.random.Generator
 
 
 def winners(groups: Sequence[Sequence[int]]) -> Law:
@@ -43,6 +49,33 @@ def listed_if_there(x: Point) -> Law:
     return winners((x,)) if any(x) else Law({"not listed": arb(1)})
 
 
+def _rankings(x: Sequence[float]) -> tuple[list[float], list[int], list[int]]:
+    """Return (weights, items by weight, items by count).
+
+    x[0] users hold item 0 alone, x[1] users hold items 1 and 2 and two others, and x[2] users hold item 2 alone. A user
+    of four items adds 1/2 to the weight of each.
+    """
+    weights, counts = [x[0], x[1] / 2, x[1] / 2 + x[2]], [x[0], x[1], x[1] + x[2]]
+    by_weight, by_count = (sorted(range(3), key=lambda i: -one[i]) for one in (weights, counts))
+    return weights, by_weight, by_count
+
+
+def winner_by_weight(x: Point, *, named_by_count: bool = True) -> Law:
+    """One winner by noisy weights, named by its place in one of the rankings."""
+    weights, by_weight, by_count = _rankings([float(one) for one in x])
+    named = dict(zip(by_weight, by_count if named_by_count else by_weight, strict=True))
+    return Law({named[item]: chance for (item,), chance in ordered_law(weights, 1, "gumbel", 1).items()})
+
+
+def _draws_by_weight(x: Array, draws: int, rng: Rng) -> Array:
+    """Draw what `winner_by_weight` is the exact distribution of."""
+    weights, by_weight, by_count = _rankings(x.tolist())
+    winners = (np.array(weights) + rng.gumbel(size=(draws, 3))).argmax(1)
+    places = np.argsort(by_weight)[winners]
+    named: Array = np.array(by_count)[places]
+    return named
+
+
 BY_HAND = "easily written: see docs/theory/19-groups.md"
 
 ENTRIES = (
@@ -66,5 +99,13 @@ ENTRIES = (
         source=BY_HAND,
         law=listed_if_there,
         pairs=(((0, 0), (0, 1)),),
+    ),
+    Broken(
+        name="groups, winners by weight named by count",
+        what="positions drawn in the ranking by capped weights are looked up in the ranking by exact counts",
+        source="shipped: shortlist 0.2.0, lists of scores that were counted from tables",
+        run=_draws_by_weight,
+        law=winner_by_weight,
+        pairs=(((50, 60, 0), (50, 60, 1)),),
     ),
 )

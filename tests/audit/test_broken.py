@@ -14,7 +14,7 @@ from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP, Tuned
-from studies.broken import CATALOGUE, accounting, catch, guarded, options, sets, thresholds, tuning
+from studies.broken import CATALOGUE, accounting, catch, groups, guarded, options, sets, thresholds, tuning
 from tests.helpers import outsiders
 from tests.helpers.support import full_size, sized
 
@@ -63,6 +63,11 @@ def test_mended_they_are_not_convicted():
 
 
 def test_options_that_are_paid_for_are_not_convicted():
+    assert not mended(
+        "groups, winners by weight named by count",
+        run=None,
+        law=lambda x: groups.winner_by_weight(x, named_by_count=False),
+    ).by
     assert not mended(
         "lead of a winner, from a race of its own", law=lambda x: options.winner_and_lead(x, given=True)
     ).by

@@ -1,39 +1,58 @@
 """A plan speaks of the mechanisms as they are when nothing but the budget is said."""
 
 import math
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, NamesChoice, StableTopK
 from shortlist.mechanisms.limited_domain.entry import rates
+from shortlist.method_choice import mechanism_for
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.search import TYPICAL
 from shortlist.planning.shapes import shaped
 
-BUILT = {
-    "canonical-limited-domain": CanonicalLimitedDomain,
-    "limited-domain": LimitedDomainTopK,
-    "stable": StableTopK,
-    "names-choice": NamesChoice,
-}
+# low enough that no row is sure, high enough that some are likely
+ASKED = [(1, 0.01, None), (2, 0.03, 2), (3, 0.04, None), (4, 0.1, None), (9, 0.3, 2)]
 
 
-@pytest.mark.parametrize("budget", ["approx", "zcdp"])
-def test_what_a_plan_promises_without_a_public_list_is_the_mechanisms_own_law(budget):
-    k, users, delta, epsilon = 3, 150, 1e-2, 0.5
-    values = shaped("zipf:1.1", 40, users, k)
-    found = sl.plan(
-        k=k, items=40, users=users, shape="zipf:1.1", epsilon=epsilon, delta=delta, domain="unknown", budget=budget
-    )
-    assert {one.method for one in found.rows} == set(BUILT) - ({"stable"} if budget == "zcdp" else set())
+@pytest.mark.parametrize(("k", "epsilon", "most"), ASKED)
+def test_every_row_is_the_law_of_what_its_method_builds(k, epsilon, most):
+    shape: dict[str, Any] = {"items": 60, "users": 3_000, "shape": "zipf:1.1"}
+    found = sl.plan(k=k, epsilon=epsilon, delta=1e-4, most=most, **shape)
+    values = shaped(shape["shape"], shape["items"], shape["users"], k)
+    values = np.floor(values * min(1.0, (most or math.inf) * 3_000 / values.sum())).astype(np.int64)
+    scores = sl.Scores(values, monotone=True)
+    methods = {one.method for one in found.rows}
+    assert methods >= {"all-or-nothing", "limited-domain"} | ({"histogram", "keys"} if most else set())
     for one in found.rows:
-        paid = sl.ApproxDP(epsilon, delta) if budget == "approx" else sl.ZCDP(one.rho, delta / 2)
-        built = BUILT[one.method](k=k, budget=paid)
-        assert one.top == pytest.approx(built.success_probability(values, monotone=True), abs=1e-6), one
-        assert 0.005 < one.top < 0.99, one
-        if one.method != "stable":
-            assert one.recall == pytest.approx(built.expected_recall(values, monotone=True), abs=1e-6), one
+        budget: Any = sl.PureDP(epsilon)
+        if one.budget == "approx":
+            budget = sl.ApproxDP(epsilon, 1e-4)
+        elif one.budget == "zcdp":
+            budget = sl.ZCDP(one.rho, 5e-5 if one.domain == "unknown" else 0.0)
+        words: dict[str, Any] = {"public": one.domain == "known", "most": most, "budget": budget}
+        ordered = one.ordered and k > 1
+        built: Any = mechanism_for(k, method=one.method, ordered=ordered, **words)[0]
+        assert one.top == pytest.approx(built.success_probability(scores), abs=1e-6), one
+        recall = built.expected_recall(scores) if hasattr(built, "expected_recall") else built.quality(scores).recall
+        assert one.recall == pytest.approx(recall, abs=1e-6), one
+
+
+def test_rows_of_counted_tables_are_the_law_of_what_their_methods_build():
+    """Where capped weights came with the counts."""
+    rng = np.random.default_rng(1)
+    items = [set(rng.zipf(1.5, rng.integers(1, 9)).clip(max=30).tolist()) for _ in range(400)]
+    held = [(who, f"item {n}") for who, own in enumerate(items) for n in own]
+    scores = sl.count(pl.DataFrame(held, schema=["who", "what"], orient="row"), user="who", item="what").as_public()
+    found = sl.plan(k=3, epsilon=1.5, delta=1e-2, scores=scores, budget="approx")
+    for one in found.rows:
+        words: dict[str, Any] = {"public": False, "weighed": True, "ordered": one.ordered}
+        built: Any = mechanism_for(3, method=one.method, budget=sl.ApproxDP(1.5, 1e-2), **words)[0]
+        assert one.top == pytest.approx(built.success_probability(scores), abs=1e-6), one
+    assert {one.method for one in found.rows} >= {"keys", "names-choice"}
 
 
 @pytest.mark.parametrize(("k", "delta", "power"), [(1, 1e-4, 3)])

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import shortlist as sl
 from shortlist.privacy import ZCDP, ApproxDP, PureDP, Tuned
 from shortlist.sklearn import LogisticRegression, PrivateSearchCV
-from shortlist.sklearn.search import _score_epsilon
+from shortlist.sklearn.search import _score_epsilon, right_answers
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present
@@ -127,3 +127,99 @@ def test_scikit_learn_checks_it():
     subject = PrivateSearchCV(LogisticRegression(epsilon=1000.0), {"C": [1.0, 10.0]}, runs=sl.Binomial(2, 1.0))
     types = {"check_dtype_object": "columns of any type go to the estimator, which may be a pipeline"}
     check_estimator(subject, on_skip=None, expected_failed_checks=UNFIT | types)
+
+
+class Base(ClassifierMixin, BaseEstimator):
+    """Looks at nothing when it is fitted, so that only `predict` can give a held-out row away."""
+
+    guarantee = PureDP(1e6)  # next to no noise: the score is the count itself
+
+    def fit(self, X, y):
+        self.classes_, self.seen_ = np.array([0, 1]), []
+        return self
+
+
+class Centering(Base):
+    """As a transformer that subtracts the mean of whatever rows it is given."""
+
+    def predict(self, X):
+        return (X[:, 0] > X[:, 0].mean()).astype(int)
+
+
+class Remembering(Base):
+    """Compares a row with all that it has seen before."""
+
+    def predict(self, X):
+        self.seen_ += X[:, 0].tolist()
+        return (X[:, 0] > np.mean(self.seen_)).astype(int)
+
+
+class Refusing(Base):
+    """As scikit-learn's own: one cell that is not a number refuses all rows."""
+
+    def predict(self, X):
+        if not np.isfinite(X).all():
+            raise ValueError("Input X contains NaN")
+        return (X[:, 0] > 0).astype(int)
+
+
+class Skipping(Base):
+    """Gives no answer for rows that it does not like."""
+
+    def predict(self, X):
+        return (X[np.isfinite(X[:, 0])][:, 0] > 0).astype(int)
+
+
+def score(model, X, y, **words):
+    """(the count of right answers, whether the run failed, the model), with the same rows held out each time."""
+    found = PrivateSearchCV(model, {}, runs=ONE, rng=seeded(3), **words).fit(X, y)
+    count = None if found.best_score_ == -np.inf else round(present(found.best_score_) * 20)
+    return count, found.tuned_.failed, found.best_estimator_
+
+
+@pytest.mark.parametrize("odd", [1e9, -1e9, np.nan, np.inf])
+@pytest.mark.parametrize("kind", [Centering, Remembering, Refusing, Skipping])
+def test_a_held_out_row_moves_the_count_of_right_answers_by_one_at_most(kind, odd):
+    """Whatever `predict` does with the other rows it is given, keeps of them, or refuses."""
+    X = np.random.default_rng(2).normal(size=(80, 1))
+    y = (X[:, 0] > 0).astype(int)
+    first = score(kind(), X, y)[0]
+    assert first is not None
+    moved = 0
+    for row in range(80):  # of which 20 are held out
+        other = X.copy()
+        other[row] = odd
+        count, failed, model = score(kind(), other, y)
+        assert not failed
+        assert model.seen_ == []  # the model that is released has seen no held-out row
+        assert abs(count - first) <= 1
+        moved += count != first
+    assert moved or kind is Centering or kind is Remembering
+
+
+@pytest.mark.parametrize("kind", [Refusing, Skipping])
+def test_rows_at_once_are_those_one_by_one_where_each_is_classified_by_itself(kind):
+    X = np.random.default_rng(2).normal(size=(80, 1))
+    y = (X[:, 0] > 0.3).astype(int)
+    for odd in (0.0, np.nan):
+        X[::7] = odd
+        assert score(kind(), X, y, rowwise=True)[0] == score(kind(), X, y)[0]
+    with pytest.raises(TypeError, match="rowwise must be True or False"):
+        search(rowwise="yes").fit(X, y)
+
+
+def test_our_own_classifier_is_asked_once_and_gives_the_same_count(monkeypatch):
+    X, y = np.random.default_rng(1).normal(size=(200, 3)), np.arange(200) % 2
+    X[::9] = np.nan
+    model, source = LogisticRegression(epsilon=1.0, rng=seeded(1)).fit(X, y), seeded(2)
+    rows = [right_answers(model, X[[row]], y[[row]], source, rowwise=False) for row in range(200)]
+    assert right_answers(model, X, y, source, rowwise=False) == sum(rows)
+    calls: list[int] = []
+
+    def predict(self, X):
+        calls.append(len(X))
+        return np.zeros(len(X))
+
+    monkeypatch.setattr(LogisticRegression, "predict", predict)
+    right_answers(model, X, y, source, rowwise=False)
+    assert calls == [200]

@@ -11,6 +11,7 @@ from shortlist import NegativeBinomial, PureDP
 from shortlist.sklearn import LogisticRegression, PrivateSearchCV, SelectKBest
 from shortlist.sklearn.statistics import labels_of, numbers_of, same, signs
 from shortlist.testing import seeded
+from tests.helpers.typed import present
 
 RUNS = NegativeBinomial(mean=3, eta=0)
 ODD = ["x", b"q", pd.NA, complex(1, 1), None, object()]
@@ -51,10 +52,11 @@ class Wide(LogisticRegression):
         return super().predict(X)[:, None]
 
 
-def test_answers_of_another_shape_are_a_failed_run():
+def test_answers_of_another_shape_are_wrong():
+    """A refusal would tell of the rows: a model may answer so for some of them alone."""
     X, y = np.ones((40, 1)), np.array([1, 0] * 20)
     search = PrivateSearchCV(Wide(epsilon=1.0), {"C": [1.0]}, runs=RUNS, rng=seeded(1)).fit(X, y)
-    assert search.best_estimator_ is None
+    assert abs(present(search.best_score_)) < 5  # none is right, with noise of scale 1 on ten rows
     assert (X == 1).all()
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -68,6 +68,14 @@ def takes_lines(subject: object) -> bool:
     return how is not None and how.inputs == "line"
 
 
+def with_two_votes(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism for counts in halves of votes: it draws by the ratio of a count to a user's votes."""
+    if getattr(mechanism, "votes_per_user", None) is None:
+        return mechanism
+    two: Any = replace  # a mechanism is a dataclass
+    return cast(Mechanism, two(mechanism, votes_per_user=2))
+
+
 def on_a_line(x: Point) -> Scores:
     """Votes along a line in halves: one person has two of them."""
     return Scores(list(x), sensitivity=2, monotone=True)
@@ -94,7 +102,7 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
     if _where(mechanism, "_draw") < _where(mechanism, "release_many"):
         return single_releases(mechanism, monotone=monotone)
 
-    how = audited(mechanism)
+    how, mechanism = audited(mechanism), with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = scores_of(mechanism, x, monotone)
@@ -110,6 +118,7 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
 
 def single_releases(mechanism: Mechanism, *, monotone: bool = False) -> Target:
     """One release after the other: slower, and all that a release shows."""
+    mechanism = with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores, source = scores_of(mechanism, x, monotone), source_of(seed)
@@ -125,7 +134,7 @@ def _where(mechanism: Mechanism, method: str) -> int:
 
 def _labelled(sample: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
-    numbers = np.array([*map(label_number, scores._named(range(scores._size))), -1])
+    numbers = np.array([*map(label_number, scores._named(range(scores._size), by_weight=False)), -1])
     labels = numbers[sample.indices]
     if not ordered:
         labels = np.sort(np.where(labels < 0, LAST, labels), axis=1)

@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import ctx
 
-from shortlist.audit.black_box import on_a_line
+from shortlist.audit.black_box import on_a_line, with_two_votes
 from shortlist.audit.enumeration import TOLERANCE, Proof, alike, lines, neighbours, prove
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.law import Law, Point, RealLaw
@@ -84,7 +84,8 @@ def prove_mechanism(
         same = partial(alike, exchangeable=True, shift_invariant=False)
         proof = prove(_remembered(law, False, False), histograms(d, top), promised, alike=same)
     elif how.inputs == "line":
-        proof = prove(_remembered(lambda x: law_of(mechanism, on_a_line(x)), False, False), lines(d, top), promised)
+        votes = with_two_votes(mechanism)
+        proof = prove(_remembered(lambda x: law_of(votes, on_a_line(x)), False, False), lines(d, top), promised)
     else:
         free, shift = mechanism.treats_alike, not how.sees_level
         remembered = _remembered(law, shift, how.relabelled)

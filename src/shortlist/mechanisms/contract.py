@@ -246,7 +246,9 @@ class Mechanism(ABC):
         finer = reservation is not None and reservation.guarantee == self._terms(scores)[1]
         if reservation is not None and self.refundable and finer:  # what is kept is told of the finer statement alone
             give_back(reservation, self._kept(outcome))
-        items = _named(scores, outcome)
+        items = None
+        if outcome.indices is not None:
+            items = scores._named(outcome.indices, by_weight=outcome.by_weight)
         if reservation is None:
             return self._told(scores, outcome, items, source.secure, None)
         release = self._told(scores, outcome, items, source.secure, reservation.receipt())
@@ -333,13 +335,3 @@ def described(cls: Described) -> Described:
     refuse_changes(record, "a mechanism cannot be changed, nor its {}: dataclasses.replace makes another one")
     record.__init__ = kind_of_words(cls.__name__)(record.__init__)
     return cast(Described, record)
-
-
-def _named(scores: Scores, outcome: Outcome) -> list[Hashable] | None:
-    """The labels of the winners: they travel, and no others do."""
-    if outcome.indices is None:
-        return None
-    if outcome.by_weight:
-        assert scores._capped is not None
-        return scores._capped.names(outcome.indices)
-    return scores._named(outcome.indices)

@@ -87,7 +87,10 @@ def _limit_error(least: int) -> ValueError:
 
 
 def check_counts(scores: Scores) -> None:
-    """Distinct-user counts under add/remove, or the reason why not: from public facts, and what no count can be."""
+    """Refuse what are not counts of distinct users under add/remove, from public facts alone.
+
+    Whether a number is below 0 depends on the scores, so it is not refused: such a number counts 0.
+    """
     if scores.neighbours != "add-remove":
         raise ValueError(
             'this needs counts under add/remove: write neighbours="add-remove" (replacing a person moves counts both '
@@ -106,8 +109,6 @@ def check_counts(scores: Scores) -> None:
         raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")
     if not scores.public and scores._size and not scores._has_names:
         raise ValueError("candidates that are not public need names: give labels=, or say public=True for positions")
-    if scores._size and scores._numbers.min() < 0:
-        raise ValueError("counts must not be negative: they are numbers of users")
 
 
 def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
@@ -127,8 +128,8 @@ def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
 
 
 def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
-    """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0."""
-    largest: list[int] = largest_counts(counts, size)[1].tolist()
+    """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0, or below."""
+    largest: list[int] = np.maximum(largest_counts(counts, size)[1], 0).tolist()
     return largest + [0] * (size - len(largest))
 
 
@@ -150,6 +151,7 @@ class Listing:
 def listing(counts: Values | Runs, limit: int) -> Listing:
     """The strict working list of a histogram; of its limit + 1 largest counts it is the same."""
     positions, largest = largest_counts(counts, limit + 1)
+    largest = np.maximum(largest, 0)  # an absent label counts 0, or below
     beyond = int(largest[limit]) if len(largest) > limit else 0
     listed = int(np.count_nonzero(largest > beyond))
     return Listing(positions[:listed], largest[:listed], beyond)

@@ -16,6 +16,9 @@ from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.privacy import ApproxDP
 
+FEW_ROUNDS = 3
+"""Up to so many names a list has exponential noise under (epsilon, delta)."""
+
 
 def list_of(request: Request) -> LimitedDomainTopK:
     """The list that this request may get.
@@ -54,7 +57,7 @@ def choice_of(request: Request) -> NamesChoice:
 
 def _few(request: Request) -> bool:
     """Whether a list has exponential noise."""
-    return request.size <= 3 and isinstance(request.budget, ApproxDP)
+    return request.size <= FEW_ROUNDS and isinstance(request.budget, ApproxDP)
 
 
 def keys_wanted(request: Request) -> bool:

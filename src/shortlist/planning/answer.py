@@ -35,8 +35,7 @@ class PlanRow:
 
     mechanism: str
     method: str
-    """The word for `method=` of its mechanism. The label names the variant that is planned: "all or nothing" is
-    `StableTopK(k=k)` without filling up, and "Gumbel" a list with that noise, which `method=` takes from k = 4 on."""
+    """The word for `method=`: with the same k and budget it builds the mechanism that was planned."""
     budget: str
     """`pure`, `zcdp` or `approx`."""
     domain: str

@@ -43,6 +43,8 @@ class Groups:
     last: Indices
     exact_loss: Loss
     noise: Noise
+    step: float = 0.0
+    """Losses are rounded up to multiples of it, `exact_loss` too; 0 for losses as they are."""
 
     def draw(self, stream: WordStream) -> tuple[int, int] | None:
         """Class (i, j) of the winner, or None for the top k."""
@@ -82,10 +84,15 @@ class Groups:
             shortest, longest = np.log(np.maximum(-log - error, 0.0)) - most, np.log(-log + error) - fewest
             q_low, e_low = self.noise.quantile(*_as_words(longest, up=True))
             q_high, e_high = self.noise.quantile(*_as_words(shortest, up=False))
-            low = q_low - e_low - loss * (1.0 + LOSS_ROUNDING)
-            high = q_high + e_high - loss * (1.0 - LOSS_ROUNDING)
+            low = q_low - e_low - self._rounded(loss, 1.0 + LOSS_ROUNDING)
+            high = q_high + e_high - self._rounded(loss, 1.0 - LOSS_ROUNDING)
         unknown = ~np.isfinite(shortest) | ~np.isfinite(longest)
         return np.where(unknown | np.isnan(low), -np.inf, low), np.where(unknown | np.isnan(high), np.inf, high)
+
+    def _rounded(self, loss: Floats, off: float) -> Floats:
+        """Bound the loss from the side of `off`, which is 1 give or take what floats are off."""
+        near = loss * off
+        return near if not self.step else np.ceil(near / self.step * off) * self.step * off
 
     def _finish(self, row: int, run: int, least: Uniform) -> _Finish:
         if run < 0:

@@ -272,7 +272,6 @@ def test_a_set_gets_nothing_back(tmp_path):
         ({"a": 3}, {"monotone": True, "sensitivity": (0, 1)}, "sensitivity=1"),
         ({"a": 3}, {"neighbours": "replace"}, "add/remove"),
         ({"a": 3.5}, {"monotone": True}, "whole-number"),
-        ({"a": -3}, {"monotone": True}, "negative"),
         ([3, 4], {"monotone": True, "public": False}, "labels="),
     ],
 )

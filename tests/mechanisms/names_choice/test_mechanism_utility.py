@@ -62,6 +62,21 @@ def test_the_right_ones_are_by_people_and_not_by_weights(public):
     assert mechanism.expected_recall(public) == pytest.approx(share, abs=0.1)
 
 
+def test_many_draws_and_chances_of_key_sets_speak_of_the_same_positions(public):
+    """Draws gave places in the ranking by weight, and chances stand in the order of the scores."""
+    mechanism, draws = KeySet(epsilon=0.8, delta=1e-4, values=False), 4_000
+    found = mechanism.release_many(public, draws=draws, rng=sl.testing.seeded(6)).indices
+    named = np.bincount(found[found >= 0], minlength=len(public))
+    chances = mechanism.inclusion_probabilities(public)
+    unsure = np.flatnonzero((chances > 0.05) & (chances < 0.95))
+    assert len(unsure) > 3
+    for place in unsure.tolist():
+        chance = float(chances[place])
+        other = chance + (0.08 if chance < 0.5 else -0.08)
+        assert_law([named[place], draws - named[place]], [chance, 1 - chance], wrong=[other, 1 - other])
+    assert not named[chances < 1e-12].any()
+
+
 def test_scores_without_weights_are_refused():
     with pytest.raises(ValueError, match="count a table"):
         NamesChoice(k=3, epsilon=1.0, delta=1e-3, most=64).expected_recall([9, 8, 7, 3], monotone=True)

@@ -236,9 +236,15 @@ def test_whole_numbers_and_floats_are_not_mixed():
         next(stream)
     with pytest.raises(TypeError, match="all whole numbers or all floats"):
         sv().release([1, 2.5])
-    with pytest.raises(ValueError, match="64 bits"):
-        sv().stream().ask(2**63)
     assert not sv().stream([np.int16(-9000)]).ask(np.int64(-9000)).above
+
+
+@pytest.mark.parametrize("far", [2**63, 2**80, -(2**63) - 1, -(2**4000)])
+def test_a_whole_answer_beyond_64_bits_is_the_nearest_within(far):
+    """The stream was paid for: a refusal then would tell of the answer."""
+    for noise in ("exponential", "geometric"):
+        stream = sv(noise=noise).stream()
+        assert stream.ask(far).above == (far > 0)
 
 
 def test_geometric_noise_is_for_whole_numbers():

@@ -284,7 +284,6 @@ def test_arguments_are_checked_before_any_data(arguments, error, match):
         ({"a": 3}, {}, "monotone=True"),
         ({"a": 3}, {"neighbours": "replace"}, "add/remove"),
         ({"a": 0.5}, {"monotone": True}, "whole-number"),
-        ({"a": -1}, {"monotone": True}, "negative"),
     ],
 )
 def test_scores_that_are_not_counts_are_refused(scores, question, match):

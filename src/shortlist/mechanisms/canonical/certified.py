@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -33,6 +34,16 @@ def utilities(
     return result
 
 
+def rounded_utilities(x: Sequence[Any], k: int, span: Fraction) -> dict[tuple[int, ...], Fraction]:
+    """u(y) = -ceil(max(M - m, 0) / span) span / 2: minus the users that y needs, each of whom moves M - m by span."""
+    result = {}
+    for subset in combinations(range(len(x)), k):
+        inside = min(Fraction(x[i]) for i in subset)
+        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in subset)
+        result[subset] = -ceil(max(outside - inside, Fraction(0)) / span) * span / 2
+    return result
+
+
 def public_gamma(k: int, d: int) -> Fraction:
     """The public rule: 1 for one winner, 0.9 for two, 1/2 beyond, and the complement for the losers (Definition 62)."""
     if 2 * k > d:
@@ -47,6 +58,9 @@ def offset_gamma(k: int) -> Fraction:
 
 def law(mechanism: CanonicalTopK, scores: Scores) -> Law:
     """{set: chance} for all sets of k."""
+    if mechanism.loss == "rounded" and mechanism.k < len(scores):
+        u = rounded_utilities(scores.values.tolist(), mechanism.k, scores.range_sensitivity)
+        return _won(mechanism, u, mechanism._rate(scores))
     stairs = None if mechanism.k == len(scores) else mechanism._stairs(scores)  # what the offsets are
     if stairs is None:
         return sets_law(mechanism, scores.values.tolist(), mechanism._rate(scores))
@@ -66,6 +80,10 @@ def sets_law(
     ruled = offset_gamma(k) if offsets and mechanism.loss == "offset" else public_gamma(k, len(x))
     gamma = ruled if mechanism.gamma is None else Fraction(mechanism.gamma)
     u = utilities(x, k, gamma, paper=mechanism.loss == "paper", offsets=offsets)
+    return _won(mechanism, u, rate)
+
+
+def _won(mechanism: CanonicalTopK, u: dict[tuple[int, ...], Fraction], rate: Fraction) -> Law:
     return Law(dict(zip(u, choice_law([rate * value for value in u.values()], _noise(mechanism)), strict=True)))
 
 

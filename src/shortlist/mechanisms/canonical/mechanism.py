@@ -33,7 +33,7 @@ from shortlist.mechanisms.canonical.offsets import (
     rule_gamma,
     rule_stairs,
 )
-from shortlist.mechanisms.canonical.sampler import SubsetRace, prepare_subsets
+from shortlist.mechanisms.canonical.sampler import SubsetRace, prepare_rounded, prepare_subsets, rounded_up
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -51,7 +51,7 @@ from shortlist.privacy import ApproxDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
-Loss = Literal["gap-aware", "paper", "offset"]
+Loss = Literal["gap-aware", "paper", "offset", "rounded"]
 CanonicalLaw = EveryoneLaw | OffsetSubsetLaw | SubsetLaw
 
 MOST_SETS = 100_000
@@ -87,7 +87,9 @@ class CanonicalTopK(Budgeted[Budget]):
     loss
         `"gap-aware"`; `"paper"`, where max(inside, outside) stands for the best score outside: never better; or
         `"offset"`, where the l-th best member counts for its score minus a public offset that k, the number of
-        candidates and epsilon give: a set must be high in its middle too.
+        candidates and epsilon give: a set must be high in its middle too; or `"rounded"`, the loss of the paper with
+        gamma = 1/2, rounded up to whole users: better than `"gap-aware"` only where scores near rank k are closer than
+        half of what one user moves them.
     profile
         k public numbers, about what the k best score: what was released last month, or a guess. The l-th best member
         then counts for its score minus how far the l-th number is above the last. Only differences matter. Numbers that
@@ -117,8 +119,13 @@ class CanonicalTopK(Budgeted[Budget]):
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_budget(epsilon, self.budget))
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
-        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "offset"):
-            raise ValueError('loss must be "gap-aware", "offset" (better on most data) or "paper" (never better)')
+        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "offset", "rounded"):
+            raise ValueError(
+                'loss must be "gap-aware", "offset" (better on most data), "rounded" (for scores close together) or '
+                '"paper" (never better)'
+            )
+        if self.loss == "rounded" and self.gamma not in (None, 0.5):
+            raise ValueError('loss="rounded" is proved for gamma=0.5 alone: leave gamma= out')
         object.__setattr__(self, "profile", checked_profile(self.profile, self.k))
         kind = self._kind
         if self.profile is not None and self.loss != "gap-aware":
@@ -133,7 +140,8 @@ class CanonicalTopK(Budgeted[Budget]):
 
     @property
     def name(self) -> str:
-        words = {"paper": " and the loss of the paper", "offset": " and offsets", "gap-aware": ""}
+        words = {"paper": " and the loss of the paper", "offset": " and offsets", "gap-aware": "",
+                 "rounded": " and the loss of the paper, rounded up"}  # fmt: skip
         beside = words[self.loss] if self.profile is None else " and a public profile"
         return f"canonical top-{self.k} with {self._kind.name} noise{beside}"
 
@@ -149,11 +157,12 @@ class CanonicalTopK(Budgeted[Budget]):
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
         if (
-            self._kind not in (GUMBEL, EXPONENTIAL)
+            (self._kind not in (GUMBEL, EXPONENTIAL) or self.loss == "rounded")
             and self.gamma != 1
             and self.k * (scores._size - self.k) > MOST_CLASSES
         ):
-            raise ValueError(f'{self._kind.name} noise would take hours here; write noise="exponential" or "gumbel"')
+            slow = 'loss="rounded"' if self.loss == "rounded" else f"{self._kind.name} noise"
+            raise ValueError(f'{slow} would take hours here; write noise="exponential" or "gumbel", loss="gap-aware"')
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return (NOTHING, NOTHING) if self.k == scores._choosable else (self.guarantee, self.charge)
@@ -164,6 +173,8 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def _weight(self, d: int) -> Fraction:
         """g, for k of d candidates."""
+        if self.loss == "rounded":
+            return Fraction(1, 2)
         if self.gamma is not None:
             return Fraction(self.gamma)
         return rule_gamma(self.k) if self.loss == "offset" and rule_applies(self.k, d) else default_gamma(self.k, d)
@@ -183,7 +194,11 @@ class CanonicalTopK(Budgeted[Budget]):
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
         values = scores._numbers if values is None else values
         gamma = self._weight(scores._choosable)
-        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss != "paper")
+        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
+
+    def _step(self, scores: Scores) -> Fraction | None:
+        """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
+        return self._rate(scores) * scores.range_sensitivity / 2 if self.loss == "rounded" else None
 
     def _offset_ranking(self, scores: Scores, values: Values | Runs | None = None) -> OffsetRanking | None:
         """`_ranking` under offsets, where there are any."""
@@ -191,6 +206,9 @@ class CanonicalTopK(Budgeted[Budget]):
         return None if stairs is None else offset_ranking(self._ranking(scores, values), stairs)
 
     def _race(self, scores: Scores, values: Values | Runs | None = None) -> SubsetRace | OffsetRace:
+        step = self._step(scores)
+        if step is not None:
+            return prepare_rounded(self._ranking(scores, values), self._kind, step)
         offsets = self._offset_ranking(scores, values)
         if offsets is None:
             return prepare_subsets(self._ranking(scores, values), self._kind)
@@ -225,10 +243,12 @@ class CanonicalTopK(Budgeted[Budget]):
             )
         if d == self.k:
             return {tuple(np.flatnonzero(scores.values > -np.inf).tolist()): 1.0}
-        ranking = self._ranking(scores)
+        ranking, step = self._ranking(scores), self._step(scores)
         loss_of = (self._offset_ranking(scores) or ranking).loss_of
         sets = list(combinations(range(d), self.k))
-        chances = winner_probabilities(np.array([-rounded(loss_of(ranks)) for ranks in sets]), self._kind)
+        losses = [loss_of(ranks) for ranks in sets]
+        losses = losses if step is None else [rounded_up(loss, step) for loss in losses]
+        chances = winner_probabilities(np.array([-rounded(loss) for loss in losses]), self._kind)
         positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(positions, chances.tolist(), strict=True)))
 
@@ -244,6 +264,10 @@ class CanonicalTopK(Budgeted[Budget]):
     def _law(self, scores: Scores) -> CanonicalLaw:
         if self.k == scores._choosable:
             return EveryoneLaw(scores.values > -np.inf)
+        if self.loss == "rounded":
+            raise ValueError(
+                'exact utility is not known for loss="rounded"; where there are few sets, read .probabilities'
+            )
         offsets = self._offset_ranking(scores)
         if offsets is not None:
             return OffsetSubsetLaw(offsets, self._kind, len(scores))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -72,6 +74,22 @@ def prepare_subsets(ranking: Ranking, noise: Noise, *, width: float = WIDTH) -> 
         return SubsetRace(ranking, groups_of(ranking, noise).draw)
     draw, in_rows = (gumbel_class, in_proportion) if noise == GUMBEL else (exponential_class, race_in_rows)
     return SubsetRace(ranking, partial(draw, proposals_of(ranking, width=width)), in_rows)
+
+
+def prepare_rounded(ranking: Ranking, noise: Noise, step: Fraction) -> SubsetRace:
+    """Return the race of all k-subsets with losses rounded up to multiples of `step` (Lemma 274), class by class."""
+    groups = groups_of(ranking, noise)
+    exact = groups.exact_loss
+
+    def loss(i: int, j: int) -> Fraction:
+        return rounded_up(exact(i, j), step)
+
+    return SubsetRace(ranking, replace(groups, exact_loss=loss, step=float(step)).draw)
+
+
+def rounded_up(loss: Fraction, step: Fraction) -> Fraction:
+    """The next multiple of `step`, or the loss itself if it is one."""
+    return math.ceil(loss / step) * step
 
 
 def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewClasses:

@@ -26,7 +26,7 @@ class Column:
         held = scores._capped if cap.weighted else scores._names
         if held is not None:
             return cls(held.scores, held.sizes, None)
-        values = scores._numbers.astype(np.int64)
+        values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
         distinct, sizes = np.unique(values, return_counts=True)
         return cls(distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable"))
 
@@ -45,10 +45,10 @@ def by_score(scores: Scores) -> Indices:
 
 
 def sums_of(scores: Scores, cap: Cap) -> Values:
-    """The sum of every label of public scores, in their order."""
+    """The sum of every label of public scores, in their order; none is below 0."""
     weights = scores._capped
     if weights is None or not cap.weighted:
-        return scores.values
+        return np.maximum(scores.values, 0)
     sums = np.zeros(len(scores.values), np.int64)
     sums[by_score(scores)[:-1]] = np.repeat(weights.scores, weights.sizes)
     return sums

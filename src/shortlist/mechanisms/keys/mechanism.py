@@ -25,7 +25,7 @@ from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.keys.column import Column, people_of, sums_and_right, sums_of
+from shortlist.mechanisms.keys.column import Column, by_score, people_of, sums_and_right, sums_of
 from shortlist.mechanisms.keys.sampler import GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_column, checked_small_delta
 from shortlist.privacy import ZCDP, Guarantee
@@ -254,8 +254,13 @@ class KeySet(Budgeted[DeltaBudget]):
             ours = np.flatnonzero(side == which)
             if len(ours):
                 names = named_keys(column.scores, column.sizes, noise, source, len(ours))
-                rows.append((ours[names.draw], np.array(column.places(names.position), np.int64), names.sums))
+                rows.append((ours[names.draw], self._by_score(scores, column.places(names.position)), names.sums))
         return self._rows(count, *map(np.concatenate, zip(*rows, strict=True)), source=source)
+
+    def _by_score(self, scores: Scores, places: list[int]) -> Indices:
+        """Return positions among public scores, where what was drawn are places in the ranking by their weights."""
+        ranks = np.array(places, np.int64)
+        return by_score(scores)[ranks] if self.weighted and scores._capped is not None else ranks
 
     def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
         key = source.words(len(draw))

@@ -22,7 +22,7 @@ from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.large_gap.sampler import rational_winners
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, sorted_counts
+from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, largest_counts, sorted_counts
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
@@ -263,11 +263,17 @@ def large_gaps(
 
 
 def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
-    """The largest scores in decreasing order, exactly; counts are followed by zeros, since an absent label counts 0."""
+    """Return the largest scores in decreasing order, exactly.
+
+    Of an unknown domain they are counts, followed by zeros, since an absent label counts 0.
+    """
     values = scores._numbers
     if values.dtype.kind == "f":
         return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
-    return sorted_counts(scores._sequence, size)
+    if not scores.public:
+        return sorted_counts(scores._sequence, size)
+    known: list[int] = largest_counts(scores._sequence, size)[1].tolist()
+    return known
 
 
 def last_rank(scores: Scores, limit: int | None) -> int:

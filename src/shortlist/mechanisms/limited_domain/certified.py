@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
-    """(T, c): the labels that count more than row limit + 1."""
-    ranking = sorted(counts, reverse=True)
+    """(T, c): the labels that count more than row limit + 1, and more than 0."""
+    ranking = sorted([max(count, 0) for count in counts], reverse=True)
     c = ranking[limit] if limit < len(ranking) else 0
     return [i for i, count in enumerate(counts) if count > c], c
 

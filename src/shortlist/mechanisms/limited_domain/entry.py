@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named
+from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named, Request
 from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit
 from shortlist.mechanisms.plan_rows import Goal, Planned, unlisted
-from shortlist.mechanisms.unknown_domain_rule import list_of, list_wanted, why_a_list
+from shortlist.mechanisms.unknown_domain_rule import FEW_ROUNDS, list_of, list_wanted, why_a_list
 from shortlist.privacy import ApproxDP, ThinnedRange
 from shortlist.scores import Scores
 
 LABEL = "limited domain, Gumbel"
+FEW = "limited domain, exponential"
 
 
 def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
@@ -33,8 +34,15 @@ def _rows(k: int) -> Sequence[Planned]:
     def calibrated(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
         return race(scores, goal, *rates(k, epsilon, delta))
 
+    def few(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
+        mechanism = list_of(Request(k, ApproxDP(epsilon, delta), public=False))
+        return mechanism.success_probability(scores) if goal == "top" else mechanism.expected_recall(scores)
+
+    zcdp = unlisted(LABEL, "limited-domain", by_rounds, ordered=True, rounds=k, currencies=("zcdp",))
+    if k <= FEW_ROUNDS:  # as `list_of` builds it
+        return zcdp, unlisted(FEW, "limited-domain", few, ordered=True, currencies=("approx",), one_pair=True)
     return (
-        unlisted(LABEL, "limited-domain", by_rounds, ordered=True, rounds=k, currencies=("zcdp",)),
+        zcdp,
         unlisted(LABEL, "limited-domain", calibrated, ordered=True, rounds=k, currencies=("approx",), one_pair=True,
                  race=race),
     )  # fmt: skip

@@ -40,11 +40,23 @@ FEWEST = 200
 
 CELLS = 1 << 22
 """About so many numbers are held at once."""
+CERTAIN_GAP = 800.0
+"""Exponential noise of scale 1 closes it with a chance below e^-800."""
+
+
+def _drawn_together(above: Floats) -> Floats:
+    """Rates above the bar, largest first, with no gap wider than `CERTAIN_GAP`: what is so far ahead wins surely."""
+    with_bar = np.append(above, 0.0)
+    order = np.argsort(-with_bar, kind="stable")
+    gaps = np.minimum(-np.diff(with_bar[order], prepend=with_bar[order[0]]), CERTAIN_GAP)
+    places = np.empty(len(with_bar))
+    places[order] = -np.cumsum(gaps)
+    return np.asarray(places[:-1] - places[-1])
 
 
 def working_list(counts: Values, limit: int) -> tuple[Floats, float]:
-    """(the counts above c, largest first; c), c being the count at rank limit + 1, or 0."""
-    x = np.sort(np.asarray(counts, np.float64))[::-1]
+    """(the counts above c, largest first; c), c being the count at rank limit + 1, or 0; none is below 0."""
+    x = np.sort(np.maximum(np.asarray(counts, np.float64), 0.0))[::-1]
     bar = float(x[limit]) if len(x) > limit else 0.0
     return x[:limit][x[:limit] > bar], bar
 
@@ -140,7 +152,7 @@ class ExponentialBar:
     def of(cls, counts: Values, k: int, e: float, limit: int, offset: Fraction) -> ExponentialBar:
         """The bar stands at c + 1 + offset."""
         listed, c = working_list(counts, limit)
-        return cls(LineRace(e * (listed - c - 1.0 - rounded(offset)), k, EXPONENTIAL))
+        return cls(LineRace(_drawn_together(e * (listed - c - 1.0 - rounded(offset))), k, EXPONENTIAL))
 
     def sets(self) -> dict[tuple[int, ...], float]:
         """P[each set of listed labels is named], by their ranks from 0, where there are few."""

@@ -18,7 +18,6 @@ from shortlist.exact.quality import Quality
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.entry import MANY_NAMES
-from shortlist.mechanisms.keys.column import by_score
 from shortlist.mechanisms.names_choice.branches import Branch, Parts, branches, limits
 from shortlist.mechanisms.names_choice.sampler import Choice
 from shortlist.mechanisms.unknown_domain import (
@@ -199,8 +198,6 @@ class NamesChoice(Budgeted[DeltaBudget]):
             if len(ours):
                 draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
                 places = draw.indices if isinstance(draw, Draws) else draw
-                if branch.kind == "keys":
-                    places = by_score(scores)[places]
                 rows[ours, : places.shape[1]] = places
         return Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
 

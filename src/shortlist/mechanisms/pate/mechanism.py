@@ -39,6 +39,11 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race_batch import race_many
 from shortlist.scores import Scores
 
+NOBODY = -1
+"""What a vote is that is not a whole number: no class, and no label."""
+MANY = 2.0**62
+"""Beyond it no float is a class."""
+
 
 class MultiLabelPATE(Paid):
     """The labels that a stable majority of teachers gives: a set of any size, or None if there is none.
@@ -161,6 +166,7 @@ class MultiLabelPATE(Paid):
     ) -> frozenset[int] | None:
         """The labels of one query: column numbers of `votes`, teachers x labels, 0 or 1; None if it is not stable.
 
+        Anything else than 1 is no vote: to refuse it would tell of that vote.
         `rng` is None for the secure source; `ledger` books the query, with its `purpose`, before the votes are read.
 
         Raises
@@ -295,6 +301,7 @@ class PATE(Paid):
     ) -> int:
         """The class of one query, from `votes`: one class number (0, 1, ..) for each teacher.
 
+        A vote for anything else counts for no class: to refuse it would tell of that vote.
         `rng` is None for the secure source; `ledger` books the query, with its `purpose`, before the votes are read.
 
         Raises
@@ -328,13 +335,11 @@ class PATE(Paid):
         return Draws(self._mechanism.release_many(scores, draws=draws, rng=rng))
 
     def _checked_votes(self, votes: object) -> Indices:
-        ballots = _as_array(votes, 1, "one class number for each teacher")
-        if ballots.min() < 0 or ballots.max() >= self.classes:
-            raise ValueError(f"votes must be whole numbers from 0 to classes - 1 = {self.classes - 1}")
-        return ballots
+        return _as_array(votes, 1, "one class number for each teacher")
 
     def _counted(self, ballots: Indices) -> Scores:
-        return Scores(np.bincount(ballots, minlength=self.classes), neighbours="replace")
+        valid = ballots[(ballots >= 0) & (ballots < self.classes)]
+        return Scores(np.bincount(valid, minlength=self.classes), neighbours="replace")
 
 
 def _checked_totals(
@@ -370,20 +375,23 @@ def _sigma_above(rho: float) -> float:
 
 def _checked_votes(votes: object) -> Indices:
     ballots = _as_array(votes, 2, "teachers x labels, each 0 or 1")
-    if ((ballots != 0) & (ballots != 1)).any():
-        raise ValueError("votes must be 0 or 1: one row for each teacher, one column for each label")
-    return ballots
+    given: Indices = (ballots == 1).astype(np.int64)
+    return given
 
 
 def _as_array(votes: object, dimensions: int, what: str) -> Indices:
-    """Whole numbers in the shape asked for; errors show no vote."""
+    """Return whole numbers in the shape asked for; what is not whole becomes `NOBODY`.
+
+    Shapes and types are checked. The numbers are not: an error would tell of the votes, and cost nothing.
+    """
     if not isinstance(votes, Sequence | np.ndarray) or isinstance(votes, str | bytes):
         raise TypeError(f"votes must be a list or an array: {what}")
     ballots = attempt(lambda: np.asarray(votes), ValueError, f"votes must be as many for every teacher: {what}")
     if ballots.ndim != dimensions or not ballots.size:
         raise ValueError(f"votes must have {dimensions} dimension{'s' * (dimensions > 1)} and not be empty: {what}")
-    if ballots.dtype.kind == "f" and np.isfinite(ballots).all() and (ballots == np.floor(ballots)).all():
-        ballots = ballots.astype(np.int64)
+    if ballots.dtype.kind == "f":
+        whole = (ballots == np.floor(ballots)) & (np.abs(ballots) < MANY)
+        ballots = np.where(whole, ballots, NOBODY).astype(np.int64)
     if ballots.dtype.kind not in "biu":
         raise ValueError(f"votes must be whole numbers: {what}")
     return ballots.astype(np.int64)

@@ -23,9 +23,10 @@ def law(mechanism: Quantile, scores: Scores) -> Law:
     """{(place for each q): chance}, from the counts at each place and the stated q, noise and epsilon of a level."""
     wanted = mechanism.q if isinstance(mechanism.q, tuple) else (mechanism.q,)
     q = [Fraction(str(one)) for one in wanted]
-    share, noise = Fraction(scores.largest_sensitivity), str(mechanism.noise)
-    rate = Fraction(mechanism.epsilon_of_a_level) / share
     votes = [Fraction(count) for count in scores.values.tolist()]
+    stated, noise = mechanism.votes_per_user, str(mechanism.noise)
+    share = len(votes) * Fraction(scores.largest_sensitivity) if stated is None else Fraction(stated)
+    rate = Fraction(mechanism.epsilon_of_a_level) / share
     if mechanism.levels != ceil(log2(len(q) + 1)):
         raise ArithmeticError("the number of levels is not that of the recursion")
     return Law(_part(votes, 0, q, Fraction(0), Fraction(1), rate, noise))

@@ -18,9 +18,11 @@ ENTRY = Entry(
         one_by_one=True,
         size=lambda mechanism: 3,
         names=(
-            Named("quantile", lambda k, budget: Quantile(q=0.5, budget=budget)),
-            Named("quantile-gumbel", lambda k, budget: Quantile(q=0.25, budget=budget, noise="gumbel")),
-            Named("quantiles", lambda k, budget: Quantile(q=(0.25, 0.5, 0.75), budget=budget)),
+            Named("quantile", lambda k, budget: Quantile(q=0.5, budget=budget, votes_per_user=1)),
+            Named(
+                "quantile-gumbel", lambda k, budget: Quantile(q=0.25, budget=budget, noise="gumbel", votes_per_user=1)
+            ),
+            Named("quantiles", lambda k, budget: Quantile(q=(0.25, 0.5, 0.75), budget=budget, votes_per_user=1)),
         ),
     ),
 )

@@ -15,6 +15,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.accounting.checked_numbers import number
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import (
     Budget,
@@ -63,6 +64,10 @@ class Quantile(Budgeted[Budget]):
     noise
         `"exponential"` is permute-and-flip, which has the smaller error and takes pure budgets; `"gumbel"` is the
         exponential mechanism; None takes the first where it can.
+    votes_per_user
+        How much one user adds to all counts together: 1 where each user counts at one point. `sensitivity` says how
+        far one user moves any single count, so None takes that times the number of points. Votes that were counted
+        from a table know it: leave it out.
 
     Raises
     ------
@@ -72,7 +77,7 @@ class Quantile(Budgeted[Budget]):
     Examples
     --------
     >>> ages = [0, 400, 900, 300, 2]  # people by decade: one vote each
-    >>> Quantile(q=0.5, epsilon=1.0).release(ages, monotone=True).item
+    >>> Quantile(q=0.5, epsilon=1.0, votes_per_user=1).release(ages, monotone=True).item
     2
     """
 
@@ -80,6 +85,7 @@ class Quantile(Budgeted[Budget]):
     epsilon: InitVar[float | None] = None
     budget: Guarantee = UNSAID
     noise: str | None = None
+    votes_per_user: int | float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/quantile.md#proof"
     largest_only: ClassVar[bool] = True
@@ -92,6 +98,9 @@ class Quantile(Budgeted[Budget]):
             raise ValueError('noise must be "exponential" (permute-and-flip) or "gumbel" (the exponential mechanism)')
         check_noise_keeps(kind, self.guarantee)
         object.__setattr__(self, "noise", kind.name)
+        if self.votes_per_user is not None:
+            number("votes_per_user", self.votes_per_user, above=True)
+            object.__setattr__(self, "votes_per_user", np.array(self.votes_per_user).item())
         if epsilon_of_a_round(self.levels, self.guarantee) == 0:
             raise ValueError("epsilon is too small to be shared by the levels; choose a larger epsilon")
 
@@ -137,8 +146,15 @@ class Quantile(Budgeted[Budget]):
             )
         if not scores.monotone or isinstance(scores.sensitivity, tuple):
             raise ValueError(
-                "these must be counts of people along a line, of which one person adds `sensitivity` in all: write "
-                "monotone=True"
+                "these must be counts of users along a line, each of which one user only adds to, by at most "
+                "`sensitivity`: write monotone=True"
+            )
+        if isinstance(scores, Votes):
+            if self.votes_per_user is not None:
+                raise ValueError("votes_per_user is known for votes that were counted from a table: leave it out")
+        elif self.votes_per_user is not None and self.votes_per_user < scores.largest_sensitivity:
+            raise ValueError(
+                "votes_per_user must not be below sensitivity: one user adds at least as much to all counts as to one"
             )
         if not isinstance(scores, Votes) and scores._numbers.dtype.kind == "f":
             raise TypeError("quantiles are of whole counts: give how many people have each point, as integers")
@@ -150,7 +166,15 @@ class Quantile(Budgeted[Budget]):
         if not scores._from_table:  # counts whose sums would not fit are cut at a public bound: nobody moves more
             weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
         root = Node(0, scores._size - 1, places, weights << shift)
-        return root, Recursion(self._q, self._rate(scores.largest_sensitivity * 2**shift).of, self._flips)
+        return root, Recursion(self._q, self._rate(self._votes(scores) * 2**shift).of, self._flips)
+
+    def _votes(self, scores: Scores) -> Fraction:
+        """How much one user adds to all counts together."""
+        if isinstance(scores, Votes):
+            return scores.largest_sensitivity
+        return (
+            scores.largest_sensitivity * scores._size if self.votes_per_user is None else Fraction(self.votes_per_user)
+        )
 
     @property
     def _flips(self) -> bool:
@@ -166,14 +190,16 @@ class Quantile(Budgeted[Budget]):
 
     def _notes(self, scores: Scores) -> tuple[str, ...]:
         """From public facts alone: how far the rank may be off."""
+        least = self.votes_per_user is None and not isinstance(scores, Votes) and scores._size > 1
+        every = ("one user may count at every point; if each counts at one, votes_per_user=1 needs less noise",) * least
         if len(self._q) > 1:
-            return ()
-        error = self.rank_error(scores._size, 0.05)
+            return every
+        error = self.rank_error(scores._size, 0.05) * float(self._votes(scores) / scores.largest_sensitivity)
         people = f"{math.ceil(error):,}" if error < 1e15 else number_text(error)
-        return (f"with a chance of 95% its rank is within {people} people of the rank asked for, or better",)
+        return (f"with a chance of 95% its rank is within {people} people of the rank asked for, or better", *every)
 
     def rank_error(self, points: int, beta: float) -> float:
-        """(R / e) ln(points / beta): how far off, in people, the rank of one quantile may be.
+        """(R / e) ln(points / beta): how far off, in people of one vote each, the rank of one quantile may be.
 
         Parameters
         ----------
@@ -195,8 +221,8 @@ class Quantile(Budgeted[Budget]):
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
         scores = self._one(scores, question)
         root, _ = self._recursion(scores)
-        share = scores.largest_sensitivity
-        return all_runs(root, self._q[0], self._rate(share).of(self._q[0]), self._flips, share)
+        rate = self._rate(self._votes(scores)).of(self._q[0])
+        return all_runs(root, self._q[0], rate, self._flips, scores.largest_sensitivity)
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[place i is released] of one quantile, for every place of a small grid: exact, to 1e-12."""
@@ -204,7 +230,7 @@ class Quantile(Budgeted[Budget]):
         if scores._size > LARGEST:
             raise ValueError("that many points are not listed one by one: read .runs(...)")
         root, _ = self._recursion(scores)
-        rate = self._rate(scores.largest_sensitivity).of(self._q[0])
+        rate = self._rate(self._votes(scores)).of(self._q[0])
         return point_chances(root, self._q[0], rate, self._flips)
 
     def sequence_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:

@@ -163,10 +163,9 @@ class Stream:
             )
         if kind is float and not -math.inf < number < math.inf:
             raise ValueError("answers must be finite: neither NaN nor an infinity; decide beforehand what those mean")
-        if kind is int and not -(2**63) <= number < 2**63:
-            raise ValueError("whole answers must fit into 64 bits; subtract a public constant from them")
         self._kind = kind
-        return number
+        # clamped to 64 bits, which moves no answer further than one user moves it: to refuse it would tell of it
+        return max(-(2**63), min(number, 2**63 - 1)) if kind is int else number
 
     def _check_process(self) -> None:
         if self._process is not this_process():

@@ -18,13 +18,18 @@ def _built(request: Request) -> StableTopK:
     return StableTopK(k=request.k, budget=request.budget, limit=request.limit, fill=request.k is not None)
 
 
+def _whole(request: Request) -> StableTopK:
+    return StableTopK(k=request.size, budget=request.budget)
+
+
 def _rows(k: int) -> Sequence[Planned]:
     def law(scores: Scores, goal: Goal, p: float, delta: float) -> float:
         largest = np.partition(scores.values, len(scores) - np.array([k, k + 1]))[::-1]
         gap = int(largest[k - 1]) - int(largest[k])
         return float(OptimalTest(Fraction(p), Fraction(delta)).chance(gap))
 
-    return (unlisted("stable, all or nothing", "stable", law, currencies=("approx",), goals=EVERY, one_pair=True),)
+    label, method = "stable, all or nothing", "all-or-nothing"
+    return (unlisted(label, method, law, currencies=("approx",), goals=EVERY, one_pair=True),)
 
 
 ENTRY = Entry(
@@ -43,6 +48,7 @@ ENTRY = Entry(
             domain="unknown",
             ordered=False,
         ),
+        Method("all-or-nothing", _whole, domain="unknown", ordered=False),
     ),
     planned=_rows,
     audited=Audited(

@@ -23,7 +23,7 @@ class StableLaw:
     def of(cls, scores: Scores, ranks: Mapping[int, float], test: StabilityTest) -> StableLaw:
         """From the chances of the ranks."""
         positions, gaps = ranked_gaps(scores, max(ranks))
-        chances = {gap: float(test.chance(gap).mid()) if gap else 0.0 for gap in set(gaps)}
+        chances = {gap: float(test.chance(gap).mid()) if gap > 0 else 0.0 for gap in set(gaps)}
         passing = {j: chances[gaps[min(j, len(gaps)) - 1]] for j in ranks}
         return cls(tuple((positions[:j].tolist(), chance, passing[j]) for j, chance in ranks.items()))
 

@@ -29,7 +29,7 @@ def ranked_gaps(scores: Scores, most: int) -> tuple[Indices, list[int]]:
     """
     if not are_general(scores):
         positions, counts = largest_counts(scores._sequence, most + 1)
-        values = [*counts.tolist(), 0, 0]
+        values = [*(counts if scores.public else np.maximum(counts, 0)).tolist(), 0, 0]
         return positions, [here - behind for here, behind in pairwise(values)]
     numbers = scores._numbers
     able = np.flatnonzero(numbers > -np.inf) if numbers.dtype.kind == "f" else np.arange(len(numbers))
