@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import subprocess
+import sys
 
 import duckdb
 import pytest
@@ -176,3 +177,15 @@ def test_help_shows_commands_that_can_be_copied():
     assert shown[shown.index("    shortlist example films") + 1].endswith("\\")
     for name in ("top", "keys", "quantile"):
         assert "list[" not in called(name, "-h").stdout
+
+
+@pytest.mark.parametrize("module", ["matplotlib", "matplotlib.pyplot"])
+def test_a_picture_that_cannot_be_drawn_is_refused_before_a_charge(home, tmp_path, monkeypatch, module):
+    """Matplotlib may be missing; or it is there and does not load."""
+    monkeypatch.setitem(sys.modules, module, None)
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(3.0))
+    done = called(*TOP, "-k", "3", "--plot", tmp_path / "top.png", "--ledger", tmp_path / "l.db", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--plot needs matplotlib" in done.stderr
+    assert "pip install 'shortlist[plot]'" in done.stderr
+    assert ledger.entries() == []

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -116,8 +115,7 @@ class Delivery:
                 check_writable("--out", metadata_path(out), (".json",), inputs)
         if plot is not None:
             check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
-            if not find_spec("matplotlib"):
-                raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
+            _check_matplotlib()
         if report is not None:
             check_writable("--report", report, (".html",), inputs)
         return cls(form, quiet, out, plot, report, title)
@@ -184,10 +182,22 @@ def _send_parquet(release: Release | GroupedRelease) -> None:
         remove(draft)
 
 
-def _draw(release: Release | GroupedRelease, path: str) -> None:
-    import matplotlib as mpl
+def _check_matplotlib() -> None:
+    """Load it before anything is charged: a package that is there can still be broken."""
+    try:
+        import matplotlib as mpl
 
-    mpl.use("Agg")
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt  # noqa: F401
+    except Exception as error:
+        found = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
+    else:
+        return
+    near = "" if found else ", and what is installed does not load"
+    raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'")
+
+
+def _draw(release: Release | GroupedRelease, path: str) -> None:
     import matplotlib.pyplot as plt
 
     release.plot()

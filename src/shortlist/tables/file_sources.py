@@ -20,7 +20,7 @@ from shortlist._text import meant
 from shortlist.tables import sql
 from shortlist.tables.dialect import MARK, PLAIN, Dialect, TextForm
 from shortlist.tables.errors import TableError, in_one_sentence
-from shortlist.tables.packed import BLOCK, packing, read, unpacked_name
+from shortlist.tables.packed import BLOCK, check_packing, packing, read, unpacked_name
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -70,6 +70,8 @@ def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], text: TextForm) 
             f"{path}: its name must end in {', '.join(FORMATS)} (.gz or .zst too for text), to tell what it is"
         )
     files, dialect = _files(path), _dialect(path, text)
+    for file in files:
+        check_packing(file)
     if dialect is not None:
         return _text(path, files, dialect)
     return _parquet(run, path, files, wanted) if kind == "parquet" else _json(files, wanted)
