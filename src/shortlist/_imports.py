@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 IMPORTS = RLock()
 
 
-class MissingPackage(ModuleNotFoundError):
+class MissingPackageError(ModuleNotFoundError):
     """A package that is not installed. The text says what needs it and how to install it, and nothing else."""
 
 

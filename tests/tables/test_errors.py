@@ -16,7 +16,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist._imports import MissingPackage
+from shortlist._imports import MissingPackageError
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.errors import TableError, in_one_sentence
 from tests.tables.tables import found
@@ -216,7 +216,7 @@ def test_errors_of_our_own_stay_what_they_are_inside_an_engine(tmp_path):
     with pytest.raises(sl.privacy.BudgetExceeded) as refused:
         ledger.charge(sl.privacy.PureDP(2.0))
     own = [refused.value, sl.privacy.LedgerError("it is locked"), TableError("it has no such column"),
-           MissingPackage("it needs a package", name="zstandard")]  # fmt: skip
+           MissingPackageError("it needs a package", name="zstandard")]  # fmt: skip
     for error in own:
 
         def failed(error=error):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from shortlist._files import sweep
-from shortlist._imports import MissingPackage
+from shortlist._imports import MissingPackageError
 from shortlist._signals import COMMAND
 from shortlist._text import Advice, terminal_safe, without_passwords
 from shortlist._version import version
@@ -174,7 +174,7 @@ def _worked() -> int:
         return _fail(error, 5)
     except MemoryError:
         return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
-    except (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackage) as error:
+    except (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError) as error:
         return _fail(error, 1)
     except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
         return _fail(RuntimeError(f"something went wrong inside ({type(error).__name__})"), 1)

@@ -28,6 +28,7 @@ from shortlist.studio.fields import (
     whole_in,
 )
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.studio.limits import LEDGER_SECONDS
 from shortlist.tables.column_names import are_a_candidate
 from shortlist.tables.file_sources import format_of
 
@@ -185,13 +186,16 @@ class Offer:
 
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
-        ledger = Ledger(self.question.ledger)
+        ledger = self._ledger()
         return ledger.standing, ledger.standing_if(ledger.with_room(self.charge, self.guarantee))
+
+    def _ledger(self) -> Ledger:
+        return Ledger(self.question.ledger, wait=LEDGER_SECONDS)
 
     def consent(self, name: str, after: Standing) -> str:
         """What the analyst agrees to, in the ledger's own numbers."""
         price, whole = self.price(), number_text(after.of)
-        waits = ", once somebody else has approved it" if Ledger(self.question.ledger).terms.approval else ""
+        waits = ", once somebody else has approved it" if self._ledger().terms.approval else ""
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
         if counted and after.currency == "epsilon":
@@ -202,7 +206,7 @@ class Offer:
 
     def price(self) -> str:
         """What is booked for it, in words."""
-        ledger = Ledger(self.question.ledger)
+        ledger = self._ledger()
         charge = ledger.with_room(self.charge, self.guarantee)
         return price_text(spent_of(ledger.terms, priced(ledger.terms, charge).where(ledger.terms.limits)))
 

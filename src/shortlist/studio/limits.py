@@ -8,6 +8,10 @@ import threading
 from dataclasses import dataclass
 
 
+LEDGER_SECONDS = 5.0
+"""How long a request waits for a ledger that another process has locked; one charge takes milliseconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What keeps a studio that is asked too much from locking its own user out."""

@@ -10,7 +10,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from shortlist._imports import MissingPackage
+from shortlist._imports import MissingPackageError
 from shortlist._text import csv_table
 from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.grouped_page import groups_page
@@ -22,7 +22,7 @@ from shortlist.studio.form import Form, Offer
 from shortlist.studio.programs import list_program
 from shortlist.studio.quantile_form import QuantileForm
 
-SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded, MissingPackage)
+SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded, MissingPackageError)
 """Errors of ours, whose one sentence shows nothing of the table."""
 
 PATIENCE = 900.0

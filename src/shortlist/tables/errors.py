@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
-from shortlist._imports import MissingPackage
+from shortlist._imports import MissingPackageError
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
 
 Result = TypeVar("Result")
@@ -25,7 +25,7 @@ class TableError(ValueError):
     """
 
 
-PUBLIC = (TableError, MissingPackage, LedgerError, BudgetExceeded, ApprovalNeeded)
+PUBLIC = (TableError, MissingPackageError, LedgerError, BudgetExceeded, ApprovalNeeded)
 """Errors of this package alone, with public texts. No engine raises them."""
 
 

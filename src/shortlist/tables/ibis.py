@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import ibis
 import numpy as np
 
-from shortlist._imports import MissingPackage
+from shortlist._imports import MissingPackageError
 from shortlist._reading import Frame
 from shortlist._sql import as_text
 from shortlist.exact.key_bars import UNIT
@@ -42,7 +42,7 @@ from shortlist.tables.where.in_ibis import in_ibis
 try:  # every answer comes through it, so it must be here before a charge
     import pyarrow  # noqa: F401
 except ImportError:
-    raise MissingPackage("an Ibis table needs pyarrow: pip install 'shortlist[ibis]'", name="pyarrow") from None
+    raise MissingPackageError("an Ibis table needs pyarrow: pip install 'shortlist[ibis]'", name="pyarrow") from None
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from typing import IO, Any, TypeVar
 
-from shortlist._imports import IMPORTS, MissingPackage
+from shortlist._imports import IMPORTS, MissingPackageError
 from shortlist.tables.errors import TableError
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}
@@ -52,7 +52,7 @@ def check_packing(path: str) -> None:
 
     Raises
     ------
-    MissingPackage
+    MissingPackageError
         if it ends in .zst and zstandard is not installed.
     """
     if packing(path) != "zstd":
@@ -64,7 +64,7 @@ def check_packing(path: str) -> None:
         pass
     else:
         return
-    raise MissingPackage("files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name="zstandard")
+    raise MissingPackageError("files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name="zstandard")
 
 
 def _open_zstd(path: str, mode: str) -> IO[bytes]:
