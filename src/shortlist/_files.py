@@ -13,8 +13,12 @@ import os
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
+import threading
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 with contextlib.suppress(OSError):
     tempfile.gettempdir()  # now: it tries a file of its own there, and while we are imported no signal comes between
@@ -49,7 +53,7 @@ def write_whole(path: str, write: Callable[[str], None], *, private: bool = True
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     folder, name = os.path.split(target)
     draft = os.path.join(folder, f".shortlist-{secrets.token_hex(8)}-{name[-32:]}")
-    _MADE[draft] = os.getpid()
+    _note(draft)
     try:
         hidden = private or mode is not None
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if hidden else 0o666))
@@ -114,25 +118,76 @@ def _sync(path: str, how: int) -> None:
 def temporary_name(prefix: str = "shortlist-") -> str:
     """A path for a temporary file or folder that nobody has yet. Make it inside `try`, and `remove` it."""
     name = os.path.join(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(8)}")
-    _MADE[name] = os.getpid()
+    _note(name)
     return name
+
+
+def _note(path: str) -> None:
+    """Note a path before it is made, so that `sweep` takes it away in the end."""
+    if os.getpid() not in _MADE.values():
+        _sweep_with_worker()
+    _MADE[path] = os.getpid()
+
+
+def _sweep_with_worker() -> None:
+    """A worker of `multiprocessing` ends without `atexit`: it has a list of its own, which is run in its place."""
+    process, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+    if process is not None and util is not None and process.parent_process() is not None:
+        util.Finalize(None, sweep, exitpriority=0)
 
 
 def spill_folder() -> str:
     """A path inside a folder that only this user may open, for an engine that makes the folder itself and removes it.
 
-    There is one such folder in a process; it is empty whenever no engine is short of memory, and goes with the process.
-    An engine removes its own part without Python code, in which an interrupt could get lost.
+    There is one such folder in a process. An engine removes its own part without Python code, in which an interrupt
+    could get lost; then `leave_spill_folder` takes the folder away.
     """
-    here = tempfile.gettempdir()
-    key = here, os.getpid()
-    if key not in _SPILL or not os.path.isdir(_SPILL[key]):
-        _SPILL[key] = temporary_name()
-        os.mkdir(_SPILL[key], 0o700)
-    return os.path.join(_SPILL[key], secrets.token_hex(8))
+    key = tempfile.gettempdir(), os.getpid()
+    with _spilling:
+        if key not in _SPILL or not os.path.isdir(_SPILL[key]):
+            _SPILL[key] = temporary_name()
+            os.mkdir(_SPILL[key], 0o700)
+        path = os.path.join(_SPILL[key], secrets.token_hex(8))
+        _ENGINES[path] = None
+    return path
+
+
+def note_engine(path: str, engine: object) -> None:
+    """Say which engine works at a path that `spill_folder` gave; None if it was not opened."""
+    with _spilling:
+        if engine is None:
+            _ENGINES.pop(path, None)
+        else:
+            _ENGINES[path] = weakref.ref(engine)
+
+
+def leave_spill_folder() -> None:
+    """Take the folder of this process away if all its engines are gone: a worker may be ended by a signal later."""
+    with _spilling:
+        for path, engine in list(_ENGINES.items()):
+            if engine is not None and engine() is None:
+                del _ENGINES[path]
+        in_use = set(map(os.path.dirname, _ENGINES))
+        for key, folder in list(_SPILL.items()):
+            if key[1] == os.getpid() and folder not in in_use:
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
+                    del _SPILL[key]
+                    _MADE.pop(folder, None)
+
+
+def _renew_lock() -> None:
+    """In a forked child, where the thread that held it does not go on."""
+    global _spilling
+    _spilling = threading.RLock()
 
 
 _SPILL: dict[tuple[str, int], str] = {}
+_ENGINES: dict[str, weakref.ref[Any] | None] = {}
+"""The engines by their paths inside such folders; None for one that is being opened."""
+_spilling = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def remove(path: str) -> None:

@@ -7,7 +7,6 @@ import socket
 import threading
 from dataclasses import dataclass
 
-
 LEDGER_SECONDS = 5.0
 """How long a request waits for a ledger that another process has locked; one charge takes milliseconds."""
 

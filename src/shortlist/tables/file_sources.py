@@ -13,7 +13,7 @@ import re
 from pathlib import PurePath
 from typing import Any
 
-from shortlist._files import spill_folder
+from shortlist._files import note_engine, spill_folder
 from shortlist._imports import IMPORTS
 from shortlist._sql import literal, quoted
 from shortlist._text import meant
@@ -36,11 +36,14 @@ def connect(memory: str | None) -> Any:
 
     if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
         raise ValueError('memory must be a size, for example memory="512MB"')
-    settings: dict[str, Any] = {"temp_directory": spill_folder()} | ({} if memory is None else {"memory_limit": memory})
+    spill = spill_folder()
+    settings: dict[str, Any] = {"temp_directory": spill} | ({} if memory is None else {"memory_limit": memory})
     try:
         connection = duckdb.connect(":memory:", config=settings)
+        note_engine(spill, connection)
         connection.execute("SET preserve_insertion_order = false")
     except duckdb.Error:
+        note_engine(spill, None)
         if memory is None:
             raise
         raise ValueError('memory must be a size that DuckDB takes, for example memory="512MB"') from None
