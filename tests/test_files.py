@@ -274,3 +274,77 @@ def test_no_release_from_a_file_leaves_the_folder(tmp_path, monkeypatch):
     ):
         release()
         assert os.listdir(tmp_path / "tmp") == []
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder like /tmp, and a file of ours elsewhere."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "list.csv").write_text("mine")
+    return folder
+
+
+OTHER = 54321
+"""Some other user."""
+as_root = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root gives files to others")
+
+
+def planted(link, target):
+    link.symlink_to(target)
+    os.lchown(link, OTHER, OTHER)
+
+
+@as_root
+@pytest.mark.parametrize("form", ["link", "folder", "chain", "dangling", "relative", "file"])
+def test_what_another_user_planted_where_anybody_may_write_is_not_followed(tmp_path, shared, form, monkeypatch):
+    own, path = tmp_path / "own", shared / "list.csv"
+    if form == "link":
+        planted(path, own / "list.csv")
+    elif form == "folder":
+        planted(shared / "deep", own)
+        path = shared / "deep" / "list.csv"
+    elif form == "chain":
+        planted(path, own / "list.csv")
+        (tmp_path / "mine.csv").symlink_to(path)
+        path = tmp_path / "mine.csv"
+    elif form == "dangling":
+        planted(path, own / "new.csv")
+    elif form == "relative":
+        planted(path, "../own/list.csv")
+        monkeypatch.chdir(shared)
+        path = type(path)("list.csv")
+    else:
+        path.write_text("theirs")
+        os.chown(path, OTHER, OTHER)
+    release = sl.top_k([3, 1, 2], 2, epsilon=1.0, monotone=True)
+    writers = [lambda: write_table(str(path), COLUMNS), lambda: write_text(str(path), "x")]
+    if form not in ("folder", "chain"):
+        page = path.with_suffix(".html")
+        path.rename(page)
+        writers += [lambda: release.report(page), lambda: write_text(str(page), "x")]
+        writers = writers[2:]
+    for write in writers:
+        with pytest.raises(PermissionError, match=r"that another user made in .*shared, where anybody may make files"):
+            write()
+    assert os.listdir(own) == ["list.csv"]
+    assert (own / "list.csv").read_text() == "mine"
+    assert form != "file" or page.read_text() == "theirs"
+
+
+@as_root
+def test_links_of_our_own_and_of_the_owner_of_the_folder_are_followed(tmp_path, shared):
+    real = tmp_path / "own" / "list.csv"
+    (shared / "mine.csv").symlink_to(real)
+    write_text(str(shared / "mine.csv"), "first")
+    assert real.read_text() == "first"
+    planted(shared / "theirs.csv", real)
+    os.chown(shared, OTHER, OTHER)
+    write_text(str(shared / "theirs.csv"), "second")
+    assert real.read_text() == "second"
+    os.chown(shared, 0, 0)
+    shared.chmod(0o755)  # nobody else may make a link there now
+    write_text(str(shared / "theirs.csv"), "third")
+    assert real.read_text() == "third"

@@ -32,8 +32,9 @@ _MADE: dict[str, int] = {}
 def write_whole(path: str, write: Callable[[str], None], *, private: bool = True) -> None:
     """Write a file as a whole: whoever looks finds what was there before or all of the new one, and nothing beside it.
 
-    A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. The name is on the
-    disk when this returns.
+    A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. In a folder in which
+    anybody may make files, such as /tmp, links and files of other users are refused. The name is on the disk when this
+    returns.
 
     Parameters
     ----------
@@ -47,9 +48,10 @@ def write_whole(path: str, write: Callable[[str], None], *, private: bool = True
     Raises
     ------
     OSError
-        in words if the path leads to no regular file; whatever `write` raises. The old file is then as it was.
+        in words if the path leads to no regular file, or to what another user planted; whatever `write` raises. The old
+        file is then as it was.
     """
-    target = _target(path)
+    target = checked_target(path)
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     folder, name = os.path.split(target)
     draft = os.path.join(folder, f".shortlist-{secrets.token_hex(8)}-{name[-32:]}")
@@ -95,8 +97,15 @@ def json_path(path: str | os.PathLike[str], example: str) -> str:
     return name
 
 
-def _target(path: str) -> str:
-    """The regular file to be replaced or made, links followed."""
+def checked_target(path: str) -> str:
+    """The regular file to be replaced or made, links followed.
+
+    Raises
+    ------
+    OSError
+        in words, if there can be no such file.
+    """
+    _check_planted(path)
     target = os.path.realpath(path)
     if os.path.islink(target):
         raise OSError(f"{path} is a link that leads back to itself; name the file that is meant")
@@ -105,6 +114,54 @@ def _target(path: str) -> str:
     if os.path.lexists(target) and not os.path.isfile(target):
         raise OSError(f"{path} is no regular file; name one, or a new one")
     return target
+
+
+MOST_LINKS = 40
+"""Links on the way to one file; Linux follows as many."""
+
+
+def _check_planted(path: str) -> None:
+    """Refuse a path that leads over a link, or to a file, that another user made where anybody may make files.
+
+    Such a link could lead to a file of ours, which would be replaced. Linux itself does not follow them in /tmp
+    (`fs.protected_symlinks`), but it follows what `realpath` makes of them.
+    """
+    if not hasattr(os, "geteuid"):
+        return
+    here, rest, links = os.sep, os.path.join(os.getcwd(), path).split(os.sep)[::-1], 0
+    while rest:
+        part = rest.pop()
+        if part == os.pardir:
+            here = os.path.dirname(here)
+        if part in ("", os.curdir, os.pardir):
+            continue
+        place = os.path.join(here, part)
+        try:
+            facts = os.lstat(place)
+        except OSError:
+            return  # it is not there, or not for us to see
+        link = stat.S_ISLNK(facts.st_mode)
+        if (link or not rest) and _is_planted(here, facts):
+            what = "a link" if link else "a file"
+            raise PermissionError(
+                f"{path} leads to {what} that another user made in {here}, where anybody may make files; name a file "
+                "in a folder of your own"
+            )
+        if not link:
+            here = place
+        elif (links := links + 1) > MOST_LINKS:
+            return  # `realpath` finds out where it ends, if it does
+        else:
+            target = os.readlink(place)
+            here = os.sep if os.path.isabs(target) else here
+            rest += target.split(os.sep)[::-1]
+
+
+def _is_planted(folder: str, facts: os.stat_result) -> bool:
+    """Whether neither this user, nor root, nor the folder's owner made it, in a folder like /tmp."""
+    over = os.stat(folder)
+    shared = over.st_mode & stat.S_ISVTX and over.st_mode & stat.S_IWOTH
+    return bool(shared) and facts.st_uid not in (os.geteuid(), 0, over.st_uid)
 
 
 def _sync(path: str, how: int) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -188,4 +189,20 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_a_charge(home, tmp_pat
     assert (done.returncode, done.stdout) == (2, "")
     assert "--plot needs matplotlib" in done.stderr
     assert "pip install 'shortlist[plot]'" in done.stderr
+    assert ledger.entries() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize(("option", "name"), [("--out", "a.csv"), ("--plot", "a.png"), ("--report", "a.html")])
+def test_a_link_that_another_user_planted_is_refused_before_a_charge(home, tmp_path, option, name):
+    shared, own = tmp_path / "shared", tmp_path / name
+    shared.mkdir()
+    shared.chmod(0o1777)
+    own.write_text("mine")
+    (shared / name).symlink_to(own)
+    os.lchown(shared / name, 54321, 54321)
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(3.0))
+    done = called(*TOP, "-k", "3", option, shared / name, "--ledger", tmp_path / "l.db", cwd=home)
+    assert (done.returncode, done.stdout, own.read_text()) == (1, "", "mine")
+    assert "that another user made in" in done.stderr
     assert ledger.entries() == []
