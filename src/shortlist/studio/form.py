@@ -114,6 +114,12 @@ class Form:
             separator=separator_in(request),
         )
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """What is read and written, by the fields of the page."""
+        listed = {"candidates": self.candidates} if isinstance(self.candidates, Path) else {}
+        return {"table": self.table, **listed, "ledger": self.ledger}
+
     def words(self) -> dict[str, Any]:
         """The question in the words of `top_k`, or of `keys`."""
         words: dict[str, Any] = {"user": self.user, "item": list(self.items), "budget": self.budget, "unit": self.unit}

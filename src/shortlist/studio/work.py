@@ -103,12 +103,14 @@ class Work:
             job.state = "counting" if share < 1 else "drawing"
 
         job.state = "checking"
+        self._folder.check_still_inside(form.files)
         if form.quoted().charge != job.plan.charge:
             raise ValueError("the groups or the candidates are not those of the plan: look at the plan again")
         number = form.quoted(header=True).candidates
         if isinstance(form, Form) and number is not None:
             form.check_k(number)
         job.state = "charging"
+        self._folder.check_still_inside(form.files)  # what came before may have taken long
         job.release = form.released(Ledger(form.ledger), tell)
         job.state = "done"
 
