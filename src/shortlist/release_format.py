@@ -134,6 +134,7 @@ EXTRAS: dict[str, Codec] = {
     "answers": listed(ANSWER),
     "evidence": EVIDENCE,
     "largest": FLAG,
+    "candidates": WHOLE,
     "asked": WHOLE,
     "q": listed(REAL),
 }

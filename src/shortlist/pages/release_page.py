@@ -17,7 +17,17 @@ from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, odds
 from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
-from shortlist.pages.summary import LEAD, OVER, UNORDERED, came, first_of, page_remarks, quantile_in_words, why_in_words
+from shortlist.pages.summary import (
+    LEAD,
+    OVER,
+    UNORDERED,
+    came,
+    declared_in_words,
+    first_of,
+    page_remarks,
+    quantile_in_words,
+    why_in_words,
+)
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -209,6 +219,7 @@ def _made(release: Release | GroupedRelease) -> str:
             "Protects",
             f"every {page_safe(release.unit)}: {changes.get(release.neighbours, page_safe(release.neighbours))}",
         ),
+        *([("Candidates", words)] if (words := declared_in_words(release)) else []),
         ("Randomness", "the operating system’s secure source" if release.secure else "seeded: a test, not private"),
         ("Sampling", "exact: the law of the mechanism, without rounding errors"),
     ]
