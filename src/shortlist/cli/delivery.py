@@ -190,10 +190,10 @@ def _check_matplotlib() -> None:
         mpl.use("Agg")
         import matplotlib.pyplot as plt  # noqa: F401
     except Exception as error:
-        found = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
     else:
         return
-    near = "" if found else ", and what is installed does not load"
+    near = "" if missing else ", and what is installed does not load"
     raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'")
 
 

@@ -47,11 +47,11 @@ GLANCES = 2.0
 
 def all_facts(folder: Folder) -> list[dict[str, Any]]:
     """How every ledger of the folder stands. A file that stays locked is left out: nobody can tell what it is."""
-    until, found = time.monotonic() + GLANCES, []
+    until, facts = time.monotonic() + GLANCES, []
     for one in folder.files(LEDGERS):
         wait = max(0.0, min(GLANCE, until - time.monotonic()))
-        found.append(ledger_facts(folder.root / one["name"], one["name"], wait))
-    return [one for one in found if one is not None]
+        facts.append(ledger_facts(folder.root / one["name"], one["name"], wait))
+    return [one for one in facts if one is not None]
 
 
 def ledger_facts(path: Path, name: str, wait: float = GLANCE) -> dict[str, Any] | None:

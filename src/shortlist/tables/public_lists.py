@@ -45,7 +45,7 @@ def check_public_list(name: str, listed: Any, table: Any) -> None:
 
 REFUSED = (
     "{name}: {what} is not a public list. Give a list that does not come from the table; if its names are private, "
-    "leave {name} out and give a delta"
+    "leave it out and give a delta"
 )
 
 
