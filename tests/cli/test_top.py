@@ -52,7 +52,8 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
         == "A set, sorted by label: the order says nothing; an order is another release, and charged again: --ordered."
     )
     assert summary.startswith(
-        "2 of 2 asked for. 6 candidates, declared public by the caller. One user: the odds of guessing whether they are in the data go from 50% to"
+        "2 of 2 asked for. 6 candidates, declared public by the caller. One user: the odds of guessing whether they "
+        "are in the data go from 50% to"
     )
     assert "go from 50% to at most 73.2%, at epsilon 1.0. Entry 1 of budget.db; booked: epsilon 1 of 3" in summary
     assert line == "PureDP(epsilon=1.0) for one user (add-remove) by guarded top-2"

@@ -17,7 +17,7 @@ from shortlist._signals import COMMAND
 from shortlist._text import Advice, terminal_safe, without_passwords
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
-from shortlist.cli.output import Described, Hinting, echo_lines
+from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
 from shortlist.cli.usage import UsageError, usage_in_words
 from shortlist.cli.words import in_the_words_of, without_python
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
@@ -154,6 +154,7 @@ def work() -> int:
 
 
 def _worked() -> int:
+    hold_standard_handles()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a letter that it has not is no error
