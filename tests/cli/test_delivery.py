@@ -254,3 +254,14 @@ def test_a_pipe_that_closes_after_the_charge_is_told(home, tmp_path, form):
     assert "nobody reads it any more" in done.stderr
     assert "charged" in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
+def test_a_parquet_file_whose_name_is_not_utf8_is_refused_before_a_charge(home, tmp_path):
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(3.0))
+    more = ("--ledger", tmp_path / "l.db", "--out")
+    done = called(*TOP, "-k", "3", *more, tmp_path / "caf\udce9.parquet", cwd=home)
+    assert (done.returncode, done.stdout, ledger.entries()) == (1, "", [])
+    assert "is not UTF-8 text, so rename it" in done.stderr
+    done = called(*TOP, "-k", "3", *more, tmp_path / "caf\udce9.csv", cwd=home)
+    assert (done.returncode, len(ledger.entries())) == (0, 1)

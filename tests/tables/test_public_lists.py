@@ -153,7 +153,7 @@ def test_no_cell_is_looked_at():
         def closed(self, *_):
             raise RuntimeError(SECRET)
 
-        __eq__ = __hash__ = __str__ = __repr__ = __len__ = __bool__ = __iter__ = __lt__ = closed  # type: ignore
+        __eq__ = __hash__ = __str__ = __repr__ = __len__ = __bool__ = __iter__ = __lt__ = closed
 
     cells = np.empty(3, object)
     cells[:] = [Cell(), Cell(), Cell()]

@@ -13,6 +13,7 @@ import typer
 
 from shortlist._files import remove, temporary_name
 from shortlist._signals import COMMAND
+from shortlist._sql import check_path
 from shortlist._table_files import metadata_path, write_table
 from shortlist._text import csv_table, terminal_safe
 from shortlist.cli.app import in_options
@@ -113,6 +114,8 @@ class Delivery:
             check_shown()
         if out is not None:
             check_writable("--out", out, (".csv", ".parquet"), inputs)
+            if out.lower().endswith(".parquet"):
+                check_path(os.path.realpath(out))
             if out.lower().endswith(".csv"):
                 check_writable("--out", metadata_path(out), (".json",), inputs)
         if plot is not None:
