@@ -60,11 +60,12 @@ def _is_same_file(listed: Any, table: Any) -> bool:
 
 
 def _is_of_ibis(listed: Any, table: Any) -> bool:
-    """Whether an Ibis expression reads that very Ibis table; both are descriptions, and nothing is run."""
+    """Whether an Ibis expression is that table, or columns of it as they are. Nothing is run: these are descriptions."""
     if not all(type(one).__module__.startswith("ibis.") and hasattr(one, "op") for one in (listed, table)):
         return False
-    whole = table.op()
-    return any(node == whole for node in listed.op().find(type(whole)))
+    part, whole = listed.op(), table.op()
+    columns = list(part.values.values()) if type(part).__name__ == "Project" else [part]
+    return part is whole or all(getattr(one, "rel", None) is whole for one in columns)
 
 
 def _overlap(some: list[Span], others: list[Span]) -> bool:
