@@ -60,7 +60,7 @@ def _is_same_file(listed: Any, table: Any) -> bool:
 
 
 def _is_of_ibis(listed: Any, table: Any) -> bool:
-    """Whether an Ibis expression is that table, or columns of it as they are. Nothing is run: these are descriptions."""
+    """Whether an Ibis expression is that table, or columns of it as they are. Nothing is run."""
     if not all(type(one).__module__.startswith("ibis.") and hasattr(one, "op") for one in (listed, table)):
         return False
     part, whole = listed.op(), table.op()
