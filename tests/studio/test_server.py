@@ -271,7 +271,7 @@ def test_a_table_of_people_is_no_public_list(studio, name):
     for changes in ({}, {"user": "film", "item": "who"}):
         status, answer = studio.ask("plan", {**QUESTION, "candidates_file": name, **changes})
         assert status == 400
-        assert "no public list" in answer["error"]
+        assert "public list" in answer["error"]
         assert str(studio.folder) not in answer["error"]
     copy.unlink()
     check_untouched(studio)
