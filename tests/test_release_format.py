@@ -326,6 +326,10 @@ def edited(**changes):
     return json.dumps({name: value for name, value in content.items() if value != "GONE"})
 
 
+MARGINS = [{"error": 1.0, "half_width": 2.0}] * 2
+Q = {"q": [0.2, 0.5]}
+DAY = {"date": "2024-01-31"}
+
 BROKEN = {
     "nothing": "",
     "no JSON": "release",
@@ -399,6 +403,12 @@ def test_the_sentence_says_what_is_wrong():
         edited(version=2): "its version is not 1; a newer shortlist may know it",
         edited(extras={"colours": []}): "something that this version does not know",
         edited(extras={"margins": []}): "margins are not as many as items",
+        edited(extras={"margins": MARGINS}): "margins are there without the values they belong to",
+        edited(gaps="GONE", extras=Q): "items that are quantiles must be numbers, or dates",
+        edited(items=[1, DAY], gaps="GONE", extras=Q): "items that are quantiles must be numbers, or dates",
+        edited(items=[1, 2], gaps="GONE", values=[1.0, 2.0], extras=Q): "values do not go with q",
+        edited(items=[1, 2], gaps=[1.0, 2.0], extras=Q): "gaps do not go with q",
+        edited(items=[[1], [2]], gaps="GONE", item_columns=["a"], extras=Q): "item_columns do not go with q",
         edited(gaps=["x", 1.0]): "gaps: a number is wanted",
         edited(items="GONE"): "items is missing",
         edited(guarantee={"kind": "PureDP", "epsilon": -1.0}): "guarantee: this is no PureDP",
@@ -407,6 +417,33 @@ def test_the_sentence_says_what_is_wrong():
             Release.from_json(text)
     with pytest.raises(TypeError, match=r"release\.to_json"):
         Release.from_json(json.loads(edited()))
+
+
+MIXED = ["set", "sparse vector", "values", "hybrid sparse vector", "exponential with gap", "stable, failed"]
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_parts_of_two_releases_are_read_and_shown_or_refused(name):
+    """Whatever stands beside the items, a document that is read can be shown in every way."""
+    whole, shown = json.loads(kept(name).to_json()), 0
+    for more in (json.loads(kept(other).to_json()) for other in MIXED):
+        parts = [("", key, more[key]) for key in ("values", "gaps", "items", "ordered") if key in more]
+        for place, key, part in [*parts, *(("extras", *pair) for pair in more["extras"].items())]:
+            content = json.loads(json.dumps(whole))
+            (content[place] if place else content)[key] = part
+            with contextlib.suppress(ValueError):
+                release = Release.from_json(json.dumps(content))
+                assert isinstance(str(release) + release._repr_html_() + release.note, str)
+                assert release.to_frame() is not None
+                assert len(set(map(len, release.columns().values()))) == 1
+                shown += 1
+    assert shown > 3
+
+
+def test_items_that_do_not_fit_the_types_of_their_frame_are_told_in_words():
+    content = edited(items=["a", "b"], frame={"engine": "polars", "types": ["Int64"]})
+    with pytest.raises(ValueError, match="do not fit the types"):
+        Release.from_json(content).to_frame()
 
 
 def test_other_tools_may_write_whole_floats_without_a_point():

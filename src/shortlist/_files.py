@@ -13,8 +13,12 @@ import os
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
+import threading
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 with contextlib.suppress(OSError):
     tempfile.gettempdir()  # now: it tries a file of its own there, and while we are imported no signal comes between
@@ -28,8 +32,9 @@ _MADE: dict[str, int] = {}
 def write_whole(path: str, write: Callable[[str], None], *, private: bool = True) -> None:
     """Write a file as a whole: whoever looks finds what was there before or all of the new one, and nothing beside it.
 
-    A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. The name is on the
-    disk when this returns.
+    A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. In a folder in which
+    anybody may make files, such as /tmp, links and files of other users are refused. The name is on the disk when this
+    returns.
 
     Parameters
     ----------
@@ -43,13 +48,14 @@ def write_whole(path: str, write: Callable[[str], None], *, private: bool = True
     Raises
     ------
     OSError
-        in words if the path leads to no regular file; whatever `write` raises. The old file is then as it was.
+        in words if the path leads to no regular file, or to what another user planted; whatever `write` raises. The old
+        file is then as it was.
     """
-    target = _target(path)
+    target = checked_target(path)
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     folder, name = os.path.split(target)
     draft = os.path.join(folder, f".shortlist-{secrets.token_hex(8)}-{name[-32:]}")
-    _MADE[draft] = os.getpid()
+    _note(draft)
     try:
         hidden = private or mode is not None
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if hidden else 0o666))
@@ -91,8 +97,15 @@ def json_path(path: str | os.PathLike[str], example: str) -> str:
     return name
 
 
-def _target(path: str) -> str:
-    """The regular file to be replaced or made, links followed."""
+def checked_target(path: str) -> str:
+    """The regular file to be replaced or made, links followed.
+
+    Raises
+    ------
+    OSError
+        in words, if there can be no such file.
+    """
+    _check_planted(path)
     target = os.path.realpath(path)
     if os.path.islink(target):
         raise OSError(f"{path} is a link that leads back to itself; name the file that is meant")
@@ -101,6 +114,54 @@ def _target(path: str) -> str:
     if os.path.lexists(target) and not os.path.isfile(target):
         raise OSError(f"{path} is no regular file; name one, or a new one")
     return target
+
+
+MOST_LINKS = 40
+"""Links on the way to one file; Linux follows as many."""
+
+
+def _check_planted(path: str) -> None:
+    """Refuse a path that leads over a link, or to a file, that another user made where anybody may make files.
+
+    Such a link could lead to a file of ours, which would be replaced. Linux itself does not follow them in /tmp
+    (`fs.protected_symlinks`), but it follows what `realpath` makes of them.
+    """
+    if not hasattr(os, "geteuid"):
+        return
+    here, rest, links = os.sep, os.path.join(os.getcwd(), path).split(os.sep)[::-1], 0
+    while rest:
+        part = rest.pop()
+        if part == os.pardir:
+            here = os.path.dirname(here)
+        if part in ("", os.curdir, os.pardir):
+            continue
+        place = os.path.join(here, part)
+        try:
+            facts = os.lstat(place)
+        except OSError:
+            return  # it is not there, or not for us to see
+        link = stat.S_ISLNK(facts.st_mode)
+        if (link or not rest) and _is_planted(here, facts):
+            what = "a link" if link else "a file"
+            raise PermissionError(
+                f"{path} leads to {what} that another user made in {here}, where anybody may make files; name a file "
+                "in a folder of your own"
+            )
+        if not link:
+            here = place
+        elif (links := links + 1) > MOST_LINKS:
+            return  # `realpath` finds out where it ends, if it does
+        else:
+            target = os.readlink(place)
+            here = os.sep if os.path.isabs(target) else here
+            rest += target.split(os.sep)[::-1]
+
+
+def _is_planted(folder: str, facts: os.stat_result) -> bool:
+    """Whether neither this user, nor root, nor the folder's owner made it, in a folder like /tmp."""
+    over = os.stat(folder)
+    shared = over.st_mode & stat.S_ISVTX and over.st_mode & stat.S_IWOTH
+    return bool(shared) and facts.st_uid not in (os.geteuid(), 0, over.st_uid)
 
 
 def _sync(path: str, how: int) -> None:
@@ -114,25 +175,76 @@ def _sync(path: str, how: int) -> None:
 def temporary_name(prefix: str = "shortlist-") -> str:
     """A path for a temporary file or folder that nobody has yet. Make it inside `try`, and `remove` it."""
     name = os.path.join(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(8)}")
-    _MADE[name] = os.getpid()
+    _note(name)
     return name
+
+
+def _note(path: str) -> None:
+    """Note a path before it is made, so that `sweep` takes it away in the end."""
+    if os.getpid() not in _MADE.values():
+        _sweep_with_worker()
+    _MADE[path] = os.getpid()
+
+
+def _sweep_with_worker() -> None:
+    """A worker of `multiprocessing` ends without `atexit`: it has a list of its own, which is run in its place."""
+    process, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+    if process is not None and util is not None and process.parent_process() is not None:
+        util.Finalize(None, sweep, exitpriority=0)
 
 
 def spill_folder() -> str:
     """A path inside a folder that only this user may open, for an engine that makes the folder itself and removes it.
 
-    There is one such folder in a process; it is empty whenever no engine is short of memory, and goes with the process.
-    An engine removes its own part without Python code, in which an interrupt could get lost.
+    There is one such folder in a process. An engine removes its own part without Python code, in which an interrupt
+    could get lost; then `leave_spill_folder` takes the folder away.
     """
-    here = tempfile.gettempdir()
-    key = here, os.getpid()
-    if key not in _SPILL or not os.path.isdir(_SPILL[key]):
-        _SPILL[key] = temporary_name()
-        os.mkdir(_SPILL[key], 0o700)
-    return os.path.join(_SPILL[key], secrets.token_hex(8))
+    key = tempfile.gettempdir(), os.getpid()
+    with _spilling:
+        if key not in _SPILL or not os.path.isdir(_SPILL[key]):
+            _SPILL[key] = temporary_name()
+            os.mkdir(_SPILL[key], 0o700)
+        path = os.path.join(_SPILL[key], secrets.token_hex(8))
+        _ENGINES[path] = None
+    return path
+
+
+def note_engine(path: str, engine: object) -> None:
+    """Say which engine works at a path that `spill_folder` gave; None if it was not opened."""
+    with _spilling:
+        if engine is None:
+            _ENGINES.pop(path, None)
+        else:
+            _ENGINES[path] = weakref.ref(engine)
+
+
+def leave_spill_folder() -> None:
+    """Take the folder of this process away if all its engines are gone: a worker may be ended by a signal later."""
+    with _spilling:
+        for path, engine in list(_ENGINES.items()):
+            if engine is not None and engine() is None:
+                del _ENGINES[path]
+        in_use = set(map(os.path.dirname, _ENGINES))
+        for key, folder in list(_SPILL.items()):
+            if key[1] == os.getpid() and folder not in in_use:
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
+                    del _SPILL[key]
+                    _MADE.pop(folder, None)
+
+
+def _renew_lock() -> None:
+    """In a forked child, where the thread that held it does not go on."""
+    global _spilling
+    _spilling = threading.RLock()
 
 
 _SPILL: dict[tuple[str, int], str] = {}
+_ENGINES: dict[str, weakref.ref[Any] | None] = {}
+"""The engines by their paths inside such folders; None for one that is being opened."""
+_spilling = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def remove(path: str) -> None:

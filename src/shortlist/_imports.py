@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 IMPORTS = RLock()
 
+
+class MissingPackageError(ModuleNotFoundError):
+    """A package that is not installed. The text says what needs it and how to install it, and nothing else."""
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=IMPORTS.acquire, after_in_parent=IMPORTS.release, after_in_child=IMPORTS.release)
 

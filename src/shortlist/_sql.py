@@ -11,6 +11,18 @@ def quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
+def check_path(path: str) -> None:
+    """Refuse, in words, a path that cannot stand in a statement: DuckDB takes UTF-8 alone.
+
+    Raises
+    ------
+    ValueError
+        for a path with bytes that are not UTF-8.
+    """
+    if any("\ud800" <= letter <= "\udfff" for letter in path):
+        raise ValueError(f"{path}: the name of the file or of its folder is not UTF-8 text, so rename it")
+
+
 def literal(value: str) -> str:
     """A text in a statement."""
     return "'" + value.replace("'", "''") + "'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
+from shortlist._files import leave_spill_folder
 from shortlist._imports import late
 from shortlist._kind_words import kind_of_words
 from shortlist._reading import checked_flag
@@ -284,7 +285,9 @@ def _answered(
     if ledger is not None:
         plan |= budget_within(ledger, plan.get("epsilon"), plan.get("delta"), plan.get("budget"))
     if table is not None:
-        return table.released(k, least, plan, allow_large=allow_large, rng=rng, ledger=ledger, purpose=purpose)
+        release = table.released(k, least, plan, allow_large=allow_large, rng=rng, ledger=ledger, purpose=purpose)
+        leave_spill_folder()
+        return release
     if groups is not None:
         request = group_request(groups, k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
@@ -299,11 +302,11 @@ def _answered(
     data, source = turned(data, bool(plan["largest"])), checked_source(rng)
     check_ledger(ledger)
     if ledger is None:
-        release = mechanism.release(data, rng=source)
+        drawn = mechanism.release(data, rng=source)
     else:
         said = shown_in_words(mechanism, keeps_order, least)
-        release = Booked.of(mechanism, data, ledger, purpose, source, said).release(data, source)
-    return finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
+        drawn = Booked.of(mechanism, data, ledger, purpose, source, said).release(data, source)
+    return finished(drawn, why if plan["method"] == "auto" else "", keeps_order, k, least)
 
 
 def check_words(question: GroupWords) -> None:

@@ -27,6 +27,8 @@ class Extras:
         The answers "above" of a sparse vector.
     largest
         False where the smallest were asked for. Values are the scores themselves, and gaps are leads, all the same.
+    candidates
+        How many candidates the caller declared public, where they have names; None where they come from the data.
     asked
         How many items were asked for, in one call of `top_k` or `select`.
     used, stopped, k
@@ -48,6 +50,7 @@ class Extras:
     p_value: float | None = None
     answers: list[Answer] | None = None
     largest: bool | None = None
+    candidates: int | None = None
     asked: int | None = None
     used: str | None = None
     stopped: bool | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shortlist._files import leave_spill_folder
 from shortlist._kind_words import kind_of_words
 from shortlist._reading import checked_flag
 from shortlist.list_request import check_least, left_out, left_out_in_words
@@ -118,7 +119,9 @@ def keys(
     warn_if_absurd(request.mechanism.guarantee, allow_large)
     source, tell = checked_source(rng), checked_progress(progress)
     paid = None if ledger is None else request.booked(rows, ledger, purpose, source)
-    return request.released(rows, source, paid, tell)
+    release = request.released(rows, source, paid, tell)
+    leave_spill_folder()
+    return release
 
 
 @dataclass(frozen=True, slots=True)

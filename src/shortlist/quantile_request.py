@@ -24,6 +24,7 @@ from shortlist.sampling.entropy import SECURE, Source
 from shortlist.table_release import reading
 from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.groups.grouping import Grouping, plain_key
+from shortlist.tables.public_lists import check_public_list
 from shortlist.tables.values import Placed, PlacedGroups, ValueQuestion
 from shortlist.votes import Votes
 
@@ -38,6 +39,7 @@ def quantile_request(
     rows: object, *, by: object = None, groups: object = None, groups_per_user: object = None, **words: Any
 ) -> QuantileRequest | QuantileGroups:
     """A request about all people, or about every group."""
+    check_public_list("groups", groups, rows)
     grouping = Grouping.of(by, groups, groups_per_user)
     return QuantileRequest.of(rows, **words) if grouping is None else QuantileGroups.of(rows, grouping, **words)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
+from shortlist._files import leave_spill_folder
 from shortlist._kind_words import kind_of_words
 from shortlist.grouped_release import GroupedRelease
 from shortlist.mechanisms.checks import checked_source
@@ -147,4 +148,6 @@ def quantile(
     warn_if_absurd(request.guarantee, allow_large)
     source, tell = checked_source(rng), checked_progress(progress)
     paid = None if ledger is None else request.booked(ledger, purpose, source)
-    return request.released(source, paid, tell)  # type: ignore[arg-type]
+    release = request.released(source, paid, tell)  # type: ignore[arg-type]
+    leave_spill_folder()
+    return release

@@ -68,8 +68,8 @@ class Release:
         The columns that make an item, where there are several: each is then a tuple.
     extras
         What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `soft_min`,
-        `gaps`, `p_value`, `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`, `q`; None where
-        not released.
+        `gaps`, `p_value`, `answers`, `largest`, `candidates`, `asked`, `used`, `stopped`, `k`, `kept`,
+        `evidence`, `q`; None where not released.
 
     Examples
     --------
@@ -102,6 +102,7 @@ class Release:
     p_value = Extra[float]()
     answers = Extra[list[Answer]]()
     largest = Extra[bool]()
+    candidates = Extra[int]()
     asked = Extra[int]()
     used = Extra[str]()
     stopped = Extra[bool]()

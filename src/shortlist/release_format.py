@@ -6,7 +6,8 @@ files that were written stay readable.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import datetime
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -141,6 +142,7 @@ EXTRAS: dict[str, Codec] = {
     "answers": listed(ANSWER),
     "evidence": EVIDENCE,
     "largest": FLAG,
+    "candidates": WHOLE,
     "asked": WHOLE,
     "q": listed(REAL),
 }
@@ -218,17 +220,33 @@ def _with_balance(receipt: Receipt | None, balance: Any) -> Receipt:
 
 
 def _check_agreement(fields: Mapping[str, Any]) -> None:
-    """One index, value, margin and gap for each item, one part for each column, one law for each gap."""
+    """One index, value, margin and gap for each item, one part for each column, one law for each gap.
+
+    Margins are of values. Quantiles are values themselves, so nothing else is measured beside them.
+    """
     items, columns, evidence = fields["items"] or (), fields["item_columns"], fields.get("evidence")
     for name in ("indices", "margins", "q", *NUMBERS):
         if fields.get(name) is not None and len(fields[name]) != len(items):
             raise Damaged(f"{name} are not as many as items")
+    if "margins" in fields and "values" not in fields:
+        raise Damaged("margins are there without the values they belong to")
+    if "q" in fields:
+        _check_quantiles(items, [name for name in (*NUMBERS, "margins") if name in fields], columns)
     if len(set(columns)) < len(columns):
         raise Damaged("one of item_columns stands there twice")
     if columns and not all(type(item) is tuple and len(item) == len(columns) for item in items):
         raise Damaged("items do not have a part for each of item_columns")
     if isinstance(evidence, ThresholdGaps) and len(evidence.laws) != len(items):
         raise Damaged("evidence does not have a law for each item")
+
+
+def _check_quantiles(items: Sequence[Any], others: list[str], columns: Sequence[str]) -> None:
+    """Items that are quantiles are numbers or dates."""
+    if others or columns:
+        raise Damaged(f"{others[0] if others else 'item_columns'} do not go with q: the items are the quantiles")
+    kinds = set(map(type, items))
+    if not (kinds <= {int, float} or kinds == {datetime.date}):
+        raise Damaged("items that are quantiles must be numbers, or dates")
 
 
 def _check_keys(content: Mapping[str, Any], required: Collection[str], possible: Collection[str]) -> None:

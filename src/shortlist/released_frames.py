@@ -63,9 +63,13 @@ def released_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     uniform = _uniform(columns, types)
     try:
         return noted(MAKERS[frame.engine](uniform, types), frame.engine, note)
+    except ImportError:
+        raise
     except Exception:  # each library has its own
-        if not may_guess:
+        if frame.engine not in FRAMES:
             raise
+    if not may_guess:  # only a file that was edited has such
+        raise ValueError("the items of this release do not fit the types that it has for them; read .columns()")
     texts = {name: uniform[name] if name in types else list(map(str, uniform[name])) for name in uniform}
     return noted(MAKERS[frame.engine](texts, types), frame.engine, note)
 

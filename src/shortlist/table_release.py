@@ -29,6 +29,7 @@ from shortlist.tables.count import Progress, check_asked, counted, counted_group
 from shortlist.tables.file_sources import rows_of_file
 from shortlist.tables.files import check_public
 from shortlist.tables.groups.scored import unread_groups
+from shortlist.tables.public_lists import check_public_list
 from shortlist.tables.question import Question
 
 READING = ("unit", "memory", "multiline", "separator")
@@ -60,6 +61,8 @@ class Table:
         unfit = [word for word in words if word in PlainWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")
+        for name in ("candidates", "groups"):
+            check_public_list(name, words.get(name), rows)
         names = ("user", "item", "value", "clip", "most", "where", "by", "groups", "groups_per_user")
         columns = [words.get(name) for name in names]
         known = words.get("candidates")

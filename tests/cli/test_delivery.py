@@ -3,7 +3,10 @@
 import csv
 import io
 import json
+import os
+import shlex
 import subprocess
+import sys
 
 import duckdb
 import pytest
@@ -176,3 +179,89 @@ def test_help_shows_commands_that_can_be_copied():
     assert shown[shown.index("    shortlist example films") + 1].endswith("\\")
     for name in ("top", "keys", "quantile"):
         assert "list[" not in called(name, "-h").stdout
+
+
+@pytest.mark.parametrize("module", ["matplotlib", "matplotlib.pyplot"])
+def test_a_picture_that_cannot_be_drawn_is_refused_before_a_charge(home, tmp_path, monkeypatch, module):
+    """Matplotlib may be missing; or it is there and does not load."""
+    monkeypatch.setitem(sys.modules, module, None)
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(3.0))
+    done = called(*TOP, "-k", "3", "--plot", tmp_path / "top.png", "--ledger", tmp_path / "l.db", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--plot needs matplotlib" in done.stderr
+    assert "pip install 'shortlist[plot]'" in done.stderr
+    assert ledger.entries() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize(("option", "name"), [("--out", "a.csv"), ("--plot", "a.png"), ("--report", "a.html")])
+def test_a_link_that_another_user_planted_is_refused_before_a_charge(home, tmp_path, option, name):
+    shared, own = tmp_path / "shared", tmp_path / name
+    shared.mkdir()
+    shared.chmod(0o1777)
+    own.write_text("mine")
+    (shared / name).symlink_to(own)
+    os.lchown(shared / name, 54321, 54321)
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(3.0))
+    done = called(*TOP, "-k", "3", option, shared / name, "--ledger", tmp_path / "l.db", cwd=home)
+    assert (done.returncode, done.stdout, own.read_text()) == (1, "", "mine")
+    assert "that another user made in" in done.stderr
+    assert ledger.entries() == []
+
+
+def paid(home, tmp_path, script, *more):
+    """(the process of a shell's line, the entries of its ledger)."""
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(90.0))
+    command = shlex.join([str(SHORTLIST), *TOP, "-k", "3", "--ledger", str(tmp_path / "l.db"), *map(str, more)])
+    done = subprocess.run(
+        ["bash", "-c", script.format(command=command)], capture_output=True, text=True, cwd=home, check=False
+    )
+    return done, ledger.entries()
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "parquet"])
+@pytest.mark.parametrize("way", ["closed", "unread"])
+def test_a_list_that_nobody_would_see_is_not_paid(home, tmp_path, way, form):
+    unread = "set -o pipefail; (sleep 0.3; exec {command}) | true"
+    script = "exec {command} >&-" if way == "closed" else unread
+    done, entries = paid(home, tmp_path, script, "--format", form)
+    assert (done.returncode, done.stdout, entries) == (1, "", [])
+    said = "standard output is closed" if way == "closed" else "nobody reads the standard output"
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--out list.csv", "--report list.html"])
+def test_a_list_that_goes_to_a_file_needs_no_output(home, tmp_path, option):
+    name, path = option.split()
+    done, entries = paid(home, tmp_path, "exec {command} >&-", name, tmp_path / path)
+    assert (done.returncode, done.stdout, done.stderr, len(entries)) == (0, "", "", 1)
+    assert (tmp_path / path).stat().st_size > 20
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "parquet"])
+def test_a_pipe_that_closes_after_the_charge_is_told(home, tmp_path, form):
+    """The reader leaves when the charge is on the disk."""
+    wait = "while not book.entries(): time.sleep(0.001)"
+    entered = f"import time, shortlist as sl\nbook = sl.Ledger({str(tmp_path / 'l.db')!r})\n{wait}"
+    reader = f"{shlex.quote(sys.executable)} -c {shlex.quote(entered)}"
+    (home / "big.txt").write_text("\n".join(f"film {n:05} {'x' * 40}" for n in range(30_000)) + "\n")
+    script = f"set -o pipefail; {{command}} | {reader}"
+    more = ("--candidates", "big.txt", "-k", "20000", "--epsilon", "50", "--yes-really")
+    done, entries = paid(home, tmp_path, script, "--format", form, *more)
+    assert (done.returncode, len(entries)) == (1, 1)
+    assert "nobody reads it any more" in done.stderr
+    assert "charged" in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
+def test_a_parquet_file_whose_name_is_not_utf8_is_refused_before_a_charge(home, tmp_path):
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(3.0))
+    more = ("--ledger", tmp_path / "l.db", "--out")
+    done = called(*TOP, "-k", "3", *more, tmp_path / "caf\udce9.parquet", cwd=home)
+    assert (done.returncode, done.stdout, ledger.entries()) == (1, "", [])
+    assert "is not UTF-8 text, so rename it" in done.stderr
+    done = called(*TOP, "-k", "3", *more, tmp_path / "caf\udce9.csv", cwd=home)
+    assert (done.returncode, len(ledger.entries())) == (0, 1)

@@ -51,7 +51,9 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
         order
         == "A set, sorted by label: the order says nothing; an order is another release, and charged again: --ordered."
     )
-    assert summary.startswith("2 of 2 asked for. Best guess whether one user is in the data: right at most")
+    assert summary.startswith(
+        "2 of 2 asked for. 6 candidates, declared public by the caller. Best guess whether one user is in the data: "
+    )
     assert "73.2% of the time (50% without this release), at epsilon 1.0. Entry 1 of budget.db; booked" in summary
     assert line == "PureDP(epsilon=1.0) for one user (add-remove) by guarded top-2"
     assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
@@ -232,7 +234,7 @@ def test_the_charge_is_booked_before_a_row_is_read(folder, tmp_path):
         (asked("ratings.parquet", *KNOWN, "--memory", "lots"), "memory must be a size"),
         (asked("ratings.parquet", *KNOWN, "--unit", ""), "unit must be a word"),
         (asked("ratings.parquet", "--candidates", "none.txt", "--epsilon", "1"), "none.txt is not there"),
-        (asked("ratings.csv", "--candidates", "copy.csv", "--epsilon", "1"), "no public list"),
+        (asked("ratings.csv", "--candidates", "copy.csv", "--epsilon", "1"), "public list"),
     ],
 )
 def test_what_can_be_seen_without_the_rows_costs_nothing(folder, tmp_path, capsys, monkeypatch, arguments, said):
@@ -302,7 +304,7 @@ def test_a_table_of_people_is_no_public_list(folder, capsys, monkeypatch, privat
         main()
     shown = capsys.readouterr()
     assert (end.value.code, shown.out) == (1, "")
-    assert "no public list" in shown.err
+    assert "public list" in shown.err
 
 
 def test_any_label_and_several_columns_can_be_drawn(tmp_path):

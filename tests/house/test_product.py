@@ -106,7 +106,10 @@ def test_releases_explain_themselves(tmp_path, monkeypatch, capsys):
     assert names["release"] is release
     assert len(release) == 5
     assert "film 001" in release
-    assert re.match(r"5 of 5 asked for\. Best guess whether one user .*at epsilon 1\.0\.$", release.summary)
+    assert re.match(
+        r"5 of 5 asked for\. 200 candidates, declared public by the caller\. Best guess .* at epsilon 1\.0\.$",
+        release.summary,
+    )
     assert all(word in shown for word in (release.summary, "value", "±", "(95%)", "film 001"))
     assert names["sl"].Release.load("top5.json") == release
     assert "right at most 73.2% of the time" in str(risk)

@@ -24,11 +24,12 @@ def test_what_came_out_what_it_costs_and_what_is_left(tmp_path):
     ledger = sl.Ledger(tmp_path / "q4.db", budget=PureDP(3.0))
     said = release(epsilon=1.0, ledger=ledger, unit="voter").summary
     assert said.startswith(
-        "2 of 2 asked for. Best guess whether one voter is in the data: right at most 73.2% of the time "
-        "(50% without this release), at epsilon 1.0. Entry 1 of q4.db; booked: epsilon 1 of 3, 1 release; a charge of "
-        "up to epsilon 2 would"
+        "2 of 2 asked for. 4 candidates, declared public by the caller. Best guess whether one voter is in the data: "
+        "right at most 73.2% of the time (50% without this release), at epsilon 1.0. Entry 1 of q4.db; booked: epsilon "
+        "1 of 3, 1 release; a charge of up to epsilon 2 would"
     )
-    assert "2 of 2 asked for, the smallest. Best" in release(epsilon=1.0, largest=False).summary
+    smallest = release(epsilon=1.0, largest=False).summary
+    assert "2 of 2 asked for, the smallest. 4 candidates, declared public by the caller. Best" in smallest
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,7 @@ def charges() -> dict[str, Any]:
 
 def released(release: sl.Release) -> dict[str, Any]:
     written: dict[str, Any] = json.loads(release.to_json())
+    written["extras"].pop("candidates", None)  # younger than the records
     written["extras"].pop("asked", None)  # younger than the records: how many were asked for
     return written
 

@@ -1,5 +1,7 @@
 """Private feature selection: what it adds up, how far one row moves that, its price, and scikit-learn's own checks."""
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,3 +100,11 @@ def test_text_labels_select_the_feature_that_differs():
 
 def test_scikit_learn_checks_it():
     check_estimator(SelectKBest(k=1, epsilon=100.0), on_skip=None, expected_failed_checks=UNFIT)
+
+
+def test_without_its_package_it_says_what_to_install():
+    code = "import sys; sys.modules['sklearn'] = None; import shortlist.sklearn"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = "MissingPackageError: shortlist.sklearn needs scikit-learn: pip install 'shortlist[sklearn]'"
+    assert done.stderr.strip().endswith(said)
+    assert "another exception" not in done.stderr

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import sqlite3
+import time
 from unittest import mock
 
 import pytest
@@ -170,3 +172,33 @@ def test_approvals_that_wait_are_shown_with_the_request_alone(studio):
     assert seen["waiting"] == []
     assert seen["entries"][1][-1] == "approves entry 1: no charge"
     assert b"Waiting for approval" not in studio.send("GET", "ledger/report.html/two.db")[2]
+
+
+def test_a_locked_database_of_the_folder_does_not_hold_up_the_page(studio):
+    """Any program may hold the lock of a file called .db for as long as it likes."""
+    held = []
+    for n in range(12):
+        db = sqlite3.connect(studio.folder / f"other{n:02}.db", isolation_level=None)
+        db.execute("CREATE TABLE t (a)")
+        db.execute("BEGIN EXCLUSIVE")
+        held.append(db)
+    began = time.monotonic()
+    status, state = studio.ask("state")
+    assert time.monotonic() - began < 20
+    assert status == 200
+    assert [one["name"] for one in state["ledgers"]] == ["large.db", "year.db"]
+    for db in held:
+        db.close()
+
+
+@pytest.mark.parametrize("route", ["plan", "officer"])
+def test_a_locked_ledger_is_told_in_words_and_soon(studio, monkeypatch, route):
+    for module in ("form", "ledgers"):
+        monkeypatch.setattr(f"shortlist.studio.{module}.LEDGER_SECONDS", 0.1)
+    db = sqlite3.connect(studio.folder / "year.db", isolation_level=None)
+    db.execute("BEGIN EXCLUSIVE")
+    began = time.monotonic()
+    status, told = studio.ask(route, QUESTION)
+    assert time.monotonic() - began < 20
+    assert (status, "locked by another process" in told["error"]) == (400, True)
+    db.close()

@@ -271,7 +271,7 @@ def test_a_table_of_people_is_no_public_list(studio, name):
     for changes in ({}, {"user": "film", "item": "who"}):
         status, answer = studio.ask("plan", {**QUESTION, "candidates_file": name, **changes})
         assert status == 400
-        assert "no public list" in answer["error"]
+        assert "public list" in answer["error"]
         assert str(studio.folder) not in answer["error"]
     copy.unlink()
     check_untouched(studio)
@@ -563,3 +563,38 @@ def test_candidates_that_fall_together_in_the_table_are_found_before_the_charge(
     assert job["state"] == "failed"
     assert job["booked"] is False
     assert spent(studio.folder) == 0
+
+
+@pytest.mark.parametrize("what", ["table", "candidates_file", "ledger", "folder"])
+@pytest.mark.parametrize("kind", ["list", "quantile"])
+def test_a_file_that_became_a_link_after_the_plan_is_not_used(tmp_path, tmp_path_factory, what, kind):
+    """Who may write into the folder may swap a file for a link: what it leads to is not theirs to read or to charge."""
+    outside, home = tmp_path_factory.mktemp("outside"), tmp_path / "home"
+    below = home / "below"
+    below.mkdir(parents=True)
+    fill(below)
+    fill(outside)
+    (outside / "rentals.csv").write_text("who,film\n" + "".join(f"{n},Heat\n" for n in range(500)))
+    running = Running(home)
+    try:
+        files = {name: f"below/{QUESTION[name]}" for name in ("table", "candidates_file", "ledger")}
+        ends = {"value": "film", "lower": "0", "upper": "9"} if kind == "quantile" else {}
+        plan = running.ask("plan", {**QUESTION, **files, "kind": kind, **ends})[1]
+        if what == "folder":
+            below.rename(home / "moved")
+            below.symlink_to(outside)
+        else:
+            (home / files[what]).unlink()
+            (home / files[what]).symlink_to(outside / QUESTION[what])
+        job = running.finished(running.ask("release", {"confirm": plan["confirm"], "agree": True})[1]["job"])
+        assert sl.Ledger(outside / "year.db").entries() == []
+        if kind == "quantile" and what == "candidates_file":
+            assert job["state"] == "done", job
+            return
+        assert (job["state"], job["booked"]) == ("failed", False)
+        assert "it is not the file of the plan any more; look at the plan again" in job["error"]
+        assert (
+            what == "ledger" or sl.Ledger(home / ("moved" if what == "folder" else "below") / "year.db").entries() == []
+        )
+    finally:
+        running.close()

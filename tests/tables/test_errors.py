@@ -16,6 +16,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
+from shortlist._imports import MissingPackageError
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.errors import TableError, in_one_sentence
 from tests.tables.tables import found
@@ -207,6 +208,39 @@ def test_an_interrupt_inside_an_engine_is_an_interrupt_and_tells_nothing():
         with pytest.raises(KeyboardInterrupt) as caught:
             in_one_sentence("it failed", action)
         assert_silent(caught.value)
+
+
+def test_errors_of_our_own_stay_what_they_are_inside_an_engine(tmp_path):
+    """With all that they hold, and without what they came from: that may quote a row."""
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(1.0))
+    with pytest.raises(sl.privacy.BudgetExceeded) as refused:
+        ledger.charge(sl.privacy.PureDP(2.0))
+    own = [refused.value, sl.privacy.LedgerError("it is locked"), TableError("it has no such column"),
+           MissingPackageError("it needs a package", name="zstandard")]  # fmt: skip
+    for error in own:
+
+        def failed(error=error):
+            try:
+                raise ValueError(SECRET)
+            except ValueError:
+                raise error  # noqa: B904
+
+        with pytest.raises(type(error)) as caught:
+            in_one_sentence("it failed", failed)
+        assert (caught.value, str(caught.value)) == (error, str(error))
+        assert_silent(caught.value)
+        frames = [one.frame for one in caught.traceback if one.name == "failed"]
+        assert not frames
+
+
+@pytest.mark.parametrize("kind", [ValueError, TypeError, KeyError, ImportError, OSError, RuntimeError, Exception])
+def test_no_other_error_passes_an_engine(kind):
+    def failed():
+        raise kind(SECRET)
+
+    with pytest.raises(TableError, match=rf"^it failed: the engine refused \({kind.__name__}\)$") as caught:
+        in_one_sentence("it failed", failed)
+    assert_silent(caught.value)
 
 
 def private(public):

@@ -1,14 +1,19 @@
 """Hostile files and wrong arguments: one clear sentence, which shows nothing of the rows."""
 
 import gzip
+import io
 import os
+import sys
 import tempfile
+from typing import Any
 
 import polars as pl
 import pytest
 
 import shortlist as sl
+from shortlist.tables import file_sources
 from shortlist.tables.errors import TableError
+from shortlist.tables.file_sources import column_names
 from tests.helpers.typed import present
 from tests.tables.tables import found, write_file
 
@@ -247,3 +252,43 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     listed.write_text("a\nb\nc\n")
     with pytest.raises(ValueError, match="changed between the charge and the count"):
         other.release(counted(table, question, listed))
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_file_whose_name_is_not_utf8_is_refused_in_words_before_a_charge(tmp_path, ending):
+    path = tmp_path / f"caf\udce9.{ending}"
+    path.write_text('{"who": 1, "what": "tea"}\n' if ending == "jsonl" else "who,what\n1,tea\n")
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.PureDP(9.0))
+    asked: dict[str, Any] = {"user": "who", "epsilon": 1.0, "ledger": ledger}
+    for release in (
+        lambda: sl.top_k(path, 1, item="what", candidates=["tea", "milk"], **asked),
+        lambda: sl.quantile(path, value="what", lower=0, upper=9, **asked),
+    ):
+        with pytest.raises(ValueError, match="is not UTF-8 text, so rename it"):
+            release()
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("blank", [b"", b"\n \n"])
+def test_of_json_lines_no_more_is_read_than_a_line_may_be_long(tmp_path, monkeypatch, blank):
+    monkeypatch.setattr("shortlist.tables.file_sources.LONGEST_OBJECT", 1000)
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(blank + b'{"who": 1, "what": "' + b"x" * 100_000 + b'"}\n')
+    with pytest.raises(ValueError, match="its first line is longer than 16 MB"):
+        column_names(str(path))
+    path.write_bytes(blank + b'{"who": 1, "what": "tea"}\n' + b"x" * 100_000)
+    assert column_names(str(path)) == ["who", "what"]
+    path.write_bytes(b"\n" * 100_000)
+    assert column_names(str(path)) == []
+    read = []
+
+    class Counting(io.BytesIO):
+        def readline(self, size=-1):
+            line = super().readline(size)
+            read.append(len(line))
+            return line
+
+    file_sources._first_line(Counting(b"\n" * 100_000))
+    file_sources._first_line(Counting(b"x" * 100_000))
+    assert sum(read) <= 2 * 1001

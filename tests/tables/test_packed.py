@@ -9,6 +9,7 @@ import zstandard
 
 import shortlist as sl
 from shortlist.tables.packed import read
+from tests.helpers.terminal import called
 
 ROWS = b"user,item\n" + b"".join(b"%d,tea\n" % n for n in range(2000))
 ASK: dict[str, Any] = {"user": "user", "item": "item"}
@@ -59,6 +60,35 @@ def test_gzip_and_a_missing_library(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ModuleNotFoundError, match="pip install 'shortlist\\[zstd\\]'"):
         sl.count(tmp_path / "rows.csv.zst", candidates=["tea"], **ASK)
+
+
+@pytest.mark.parametrize("release", ["top", "keys", "quantile"])
+def test_a_missing_library_is_found_before_a_charge(tmp_path, monkeypatch, release):
+    """Of JSON lines nothing is read before the charge, so the library itself must be looked for."""
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    (tmp_path / "rows.jsonl.zst").write_bytes(pack(b'{"user": 1, "item": "tea", "age": 3}\n'))
+    (tmp_path / "list.txt").write_text("tea\nmilk\n")
+    sl.Ledger(tmp_path / "l.db", budget=sl.privacy.ApproxDP(3.0, 1e-5))
+    words = {
+        "top": ("-k", "1", "--item", "item", "--candidates", "list.txt"),
+        "keys": ("--item", "item", "--delta", "1e-6"),
+        "quantile": ("--value", "age", "--lower", "0", "--upper", "9"),
+    }[release]
+    paid = ("--epsilon", "1", "--ledger", "l.db")
+    done = called(release, "rows.jsonl.zst", "--user", "user", *words, *paid, cwd=tmp_path)
+    said = "shortlist: files that end in .zst need zstandard: pip install 'shortlist[zstd]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+    assert sl.Ledger(tmp_path / "l.db").entries() == []
+
+
+def test_a_missing_library_is_found_before_a_charge_for_the_list_too(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    (tmp_path / "rows.csv").write_bytes(ROWS)
+    (tmp_path / "list.jsonl.zst").write_bytes(pack(b'{"item": "tea"}\n'))
+    ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(3.0))
+    with pytest.raises(ModuleNotFoundError, match="pip install 'shortlist\\[zstd\\]'"):
+        sl.top_k(tmp_path / "rows.csv", 1, candidates=tmp_path / "list.jsonl.zst", epsilon=1.0, ledger=ledger, **ASK)
+    assert ledger.entries() == []
 
 
 def test_lines_of_json_may_be_packed_too(tmp_path):

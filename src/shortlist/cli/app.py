@@ -12,11 +12,12 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from shortlist._files import sweep
+from shortlist._imports import MissingPackageError
 from shortlist._signals import COMMAND
 from shortlist._text import Advice, terminal_safe, without_passwords
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
-from shortlist.cli.output import Described, Hinting, echo_lines
+from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
 from shortlist.cli.usage import UsageError, usage_in_words
 from shortlist.cli.words import in_the_words_of, without_python
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
@@ -152,6 +153,7 @@ def work() -> int:
 
 
 def _worked() -> int:
+    hold_standard_handles()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a letter that it has not is no error
@@ -172,7 +174,7 @@ def _worked() -> int:
         return _fail(error, 5)
     except MemoryError:
         return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
-    except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:
+    except (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError) as error:
         return _fail(error, 1)
     except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
         return _fail(RuntimeError(f"something went wrong inside ({type(error).__name__})"), 1)

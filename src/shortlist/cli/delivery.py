@@ -7,19 +7,19 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import typer
 
 from shortlist._files import remove, temporary_name
 from shortlist._signals import COMMAND
+from shortlist._sql import check_path
 from shortlist._table_files import metadata_path, write_table
 from shortlist._text import csv_table, terminal_safe
 from shortlist.cli.app import in_options
 from shortlist.cli.defaults import FILE
 from shortlist.cli.options import Format
-from shortlist.cli.output import check_writable, echo_json, echo_lines, write_picture
+from shortlist.cli.output import check_shown, check_writable, echo_json, echo_lines, forget_output, write_picture
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
@@ -108,23 +108,26 @@ class Delivery:
         if as_json and shown not in (None, Format.json):
             raise typer.BadParameter("give --json or --format, not both")
         form = Format.json if as_json else shown or Format.table
-        if form is Format.parquet and sys.stdout.isatty():
+        if form is Format.parquet and sys.stdout is not None and sys.stdout.isatty():
             raise typer.BadParameter("parquet is no text: send it to a file, or give --out list.parquet")
+        if out is None and report is None:
+            check_shown()
         if out is not None:
             check_writable("--out", out, (".csv", ".parquet"), inputs)
+            if out.lower().endswith(".parquet"):
+                check_path(os.path.realpath(out))
             if out.lower().endswith(".csv"):
                 check_writable("--out", metadata_path(out), (".json",), inputs)
         if plot is not None:
             check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
-            if not find_spec("matplotlib"):
-                raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
+            _check_matplotlib()
         if report is not None:
             check_writable("--report", report, (".html",), inputs)
         return cls(form, quiet, out, plot, report, title)
 
     def deliver(self, release: Release | GroupedRelease) -> None:
         """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second."""
-        steps: dict[str, Callable[[], None]] = {"shown": lambda: self._print(release)}
+        steps: dict[str, Callable[[], None]] = {"shown": lambda: self._show(release)}
         if (out := self.out) is not None:
             steps[f"written to {out}"] = lambda: write_table(out, release.columns(), note=release.note)
         if (plot := self.plot) is not None:
@@ -132,7 +135,10 @@ class Delivery:
         if (report := self.report) is not None:
             steps[f"reported in {report}"] = lambda: release.report(report, title=self.title)
         failed, written = [], []
-        paths = dict(zip(list(steps)[1:], filter(None, (self.out, self.plot, self.report)), strict=True))
+        if sys.stdout is None:  # it goes to a file, as was checked before the charge
+            del steps["shown"]
+        files = filter(None, (self.out, self.plot, self.report))
+        paths = dict(zip([one for one in steps if one != "shown"], files, strict=True))
         for step, take in steps.items():
             there = step in paths and os.path.exists(paths[step])
             COMMAND.check()
@@ -146,8 +152,18 @@ class Delivery:
                     written.append(f"what it means to {metadata_path(paths[step])}")
         if failed:
             raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
-        if written and not self.quiet:  # what programs read stays alone on its stream
+        heard = sys.stdout is not None or self.shown is not Format.table
+        if written and heard and not self.quiet:  # what programs read stays alone on its stream
             echo_lines(terminal_safe("; ".join(written)), err=self.shown is not Format.table)
+
+    def _show(self, release: Release | GroupedRelease) -> None:
+        """Print it, and see that it arrived: what waits in a buffer would get lost in silence."""
+        try:
+            self._print(release)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            forget_output()
+            raise
 
     def _print(self, release: Release | GroupedRelease) -> None:
         if self.shown is Format.json:
@@ -184,10 +200,22 @@ def _send_parquet(release: Release | GroupedRelease) -> None:
         remove(draft)
 
 
-def _draw(release: Release | GroupedRelease, path: str) -> None:
-    import matplotlib as mpl
+def _check_matplotlib() -> None:
+    """Load it before anything is charged: a package that is there can still be broken."""
+    try:
+        import matplotlib as mpl
 
-    mpl.use("Agg")
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt  # noqa: F401
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
+    else:
+        return
+    near = "" if missing else ", and what is installed does not load"
+    raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'")
+
+
+def _draw(release: Release | GroupedRelease, path: str) -> None:
     import matplotlib.pyplot as plt
 
     release.plot()

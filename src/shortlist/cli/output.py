@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import stat
 import sys
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from shortlist._files import write_whole
+from shortlist._files import checked_target, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +111,8 @@ class Hinting(TyperGroup):
 
 def echo_lines(words: str, *, err: bool = False) -> None:
     """Sentences: on a terminal broken between words, which it would cut in two; as they are for all that reads them."""
-    if (sys.stderr if err else sys.stdout).isatty():
+    stream = sys.stderr if err else sys.stdout
+    if stream is not None and stream.isatty():
         width = shutil.get_terminal_size().columns
         broken = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
         words = "\n".join(one if len(one) <= width else broken.fill(one) for one in words.split("\n"))
@@ -125,6 +128,37 @@ def echo_json(text: str) -> None:
     typer.echo(text)
 
 
+def check_shown() -> None:
+    """Refuse, before anything is charged, to release a list that nobody would see."""
+    if sys.stdout is None or sys.stdout.closed:
+        raise OSError("standard output is closed, so nobody would see the list: leave it open, or give --out list.csv")
+    try:
+        handle = sys.stdout.fileno()
+        poll = select.poll()
+    except (AttributeError, OSError, ValueError):  # it is no file, or this system cannot say
+        return
+    poll.register(handle, 0)
+    if any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0)):
+        raise OSError("nobody reads the standard output any more: leave it open, or give --out list.csv")
+
+
+def forget_output() -> None:
+    """Let what is left in the buffer of a broken pipe go nowhere, or the end of the process would fail once more."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def hold_standard_handles() -> None:
+    """Open what is closed of 0, 1 and 2, or the next file would get that number: a ledger could be printed into."""
+    for handle in range(3):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest free number
+
+
 def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Iterable[str] = ()) -> None:
     """Refuse, before anything is read or charged, what could not be written afterwards, and the files to be `kept`."""
     if not path.lower().endswith(endings):
@@ -135,6 +169,7 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Ite
         raise FileNotFoundError(f"{folder} is not there: {option} needs a folder to write to")
     if not (_new_or_regular(path) and os.access(folder, os.W_OK)):
         raise PermissionError(f"{path} cannot be written")
+    checked_target(path)
     if any(_is_same(path, other) for other in inputs):
         raise typer.BadParameter(
             f"{option} must be a file of its own, not one that the command reads or writes: {path}"

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist._frozen import refuse_changes
+from shortlist._frozen import changed, refuse_changes
 from shortlist._kind_words import kind_of_words
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
@@ -260,6 +260,9 @@ class Mechanism(ABC):
     ) -> Release:
         """What was drawn, as a release, once the winners are named."""
         guarantee, charge = self._terms(scores)
+        extras = turned_back(outcome.extras) if scores._turned else outcome.extras
+        if scores.public and scores._has_names:
+            extras = changed(extras, candidates=scores._size)
         release = Release(
             items=items,
             # places in a private list, or by rank, must not even break ties
@@ -276,7 +279,7 @@ class Mechanism(ABC):
             notes=(*score_notes(scores, values=outcome.extras.values is not None), *outcome.notes),
             receipt=receipt,
             item_columns=scores.columns,
-            extras=turned_back(outcome.extras) if scores._turned else outcome.extras,
+            extras=extras,
         )
         return release if self.ordered else release.as_set()
 

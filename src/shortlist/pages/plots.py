@@ -11,6 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 from unicodedata import bidirectional
 
+from shortlist._imports import MissingPackageError
 from shortlist._text import Advice, terminal_safe, width
 from shortlist.pages.guarantee_in_words import caution, in_short
 from shortlist.pages.summary import disagree, first_of, quantile_in_words
@@ -49,13 +50,13 @@ def new_axes(wide: float, high: float) -> Axes:
 
     Raises
     ------
-    ModuleNotFoundError
+    MissingPackageError
         without matplotlib, saying how to install it.
     """
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
+        raise MissingPackageError(
             "a picture needs matplotlib: pip install 'shortlist[plot]'", name=missing.name
         ) from None
     from matplotlib.layout_engine import ConstrainedLayoutEngine

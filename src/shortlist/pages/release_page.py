@@ -18,7 +18,17 @@ from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, risk
 from shortlist.pages.references import sources
 from shortlist.pages.risk_box import caution_in, facts, meter, price_in, risk_box
-from shortlist.pages.summary import LEAD, OVER, UNORDERED, came, first_of, page_remarks, quantile_in_words, why_in_words
+from shortlist.pages.summary import (
+    LEAD,
+    OVER,
+    UNORDERED,
+    came,
+    declared_in_words,
+    first_of,
+    page_remarks,
+    quantile_in_words,
+    why_in_words,
+)
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -210,6 +220,7 @@ def _made(release: Release | GroupedRelease) -> str:
             "Protects",
             f"every {page_safe(release.unit)}: {changes.get(release.neighbours, page_safe(release.neighbours))}",
         ),
+        *([("Candidates", words)] if (words := declared_in_words(release)) else []),
         ("Randomness", "the operating system’s secure source" if release.secure else "seeded: a test, not private"),
         ("Sampling", "exact: the law of the mechanism, without rounding errors"),
     ]

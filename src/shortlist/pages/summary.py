@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ def in_words(release: Release) -> str:
     >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-84:]
     'right at most 73.2% of the time (50% without this release), at epsilon 1.0.'
     """
-    return terminal_safe(" ".join([came(release), _gives_away(release), *_left(release)]))
+    return terminal_safe(" ".join([came(release), *_listed(release), _gives_away(release), *_left(release)]))
 
 
 def groups_in_words(release: GroupedRelease) -> str:
@@ -43,12 +43,28 @@ def groups_in_words(release: GroupedRelease) -> str:
     lists, items = len(release), sum(map(len, release.values()))
     what = ("group", "quantile") if any(one.q is not None for one in release.values()) else ("list", "item")
     out = f"{lists:,} {what[0]}{'s' * (lists != 1)}, {items:,} {what[1]}{'s' * (items != 1)} in all."
-    return terminal_safe(" ".join([out, _gives_away(release), *_left(release)]))
+    return terminal_safe(" ".join([out, *_listed(release), _gives_away(release), *_left(release)]))
 
 
 NEEDS = re.compile(r"items with a noisy value below \S+ are left out|a name (?:must stand|needs) about [^(:;]*")
 """How notes say why others did not come out: where the bar stands for names from the data, or what was left out."""
 PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine tenths"}
+
+
+def _listed(release: Release | GroupedRelease) -> list[str]:
+    words = declared_in_words(release)
+    return [f"{words}."] if words else []
+
+
+def declared_in_words(release: Release | GroupedRelease) -> str:
+    """How many candidates there were, where the caller says that their names are public: nobody can check that."""
+    each = " for each list" if isinstance(release, Mapping) else ""
+    numbers = {one.candidates for one in (release.values() if isinstance(release, Mapping) else [release])}
+    known = sorted(number for number in numbers if number is not None)
+    if not known or None in numbers:
+        return ""
+    many = f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+    return f"{many} candidate{'s' * (known[-1] != 1)}{each}, declared public by the caller"
 
 
 def quantile_in_words(q: float) -> str:

@@ -3,6 +3,15 @@
 `pip install shortlist[sklearn]`. One row is one person; the number of columns and the two classes are public.
 """
 
+from shortlist._imports import MissingPackageError
+
+try:
+    import sklearn  # noqa: F401
+except ModuleNotFoundError:
+    raise MissingPackageError(
+        "shortlist.sklearn needs scikit-learn: pip install 'shortlist[sklearn]'", name="sklearn"
+    ) from None
+
 from shortlist.sklearn.features import SelectKBest
 from shortlist.sklearn.logistic import LogisticRegression
 from shortlist.sklearn.search import PrivateSearchCV

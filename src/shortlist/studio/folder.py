@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -57,6 +58,16 @@ class Folder:
         if there and not path.is_file():
             raise FileNotFoundError(f"{what}: there is no such file in the folder")
         return path
+
+    def check_still_inside(self, files: Mapping[str, Path]) -> None:
+        """Refuse files that `inside` found if one of them, or a folder above it, has become a link since."""
+        for what, path in files.items():
+            try:
+                same = path.resolve() == path and path.is_relative_to(self.root)
+            except (OSError, RuntimeError):  # a link that leads back to itself
+                same = False
+            if not same:
+                raise PermissionError(f"{what}: it is not the file of the plan any more; look at the plan again")
 
     def files(self, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
         """Names, and sizes to one digit: the exact one would count the rows."""

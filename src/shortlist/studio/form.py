@@ -28,6 +28,7 @@ from shortlist.studio.fields import (
     whole_in,
 )
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.studio.limits import LEDGER_SECONDS
 from shortlist.tables.column_names import are_a_candidate
 from shortlist.tables.file_sources import format_of
 
@@ -113,6 +114,12 @@ class Form:
             separator=separator_in(request),
         )
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """What is read and written, by the fields of the page."""
+        listed = {"candidates": self.candidates} if isinstance(self.candidates, Path) else {}
+        return {"table": self.table, **listed, "ledger": self.ledger}
+
     def words(self) -> dict[str, Any]:
         """The question in the words of `top_k`, or of `keys`."""
         words: dict[str, Any] = {"user": self.user, "item": list(self.items), "budget": self.budget, "unit": self.unit}
@@ -185,15 +192,18 @@ class Offer:
 
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
-        ledger = Ledger(self.question.ledger)
+        ledger = self._ledger()
         return ledger.standing, ledger.standing_if(
             ledger.with_room(self.charge, self.guarantee), unit=f"{self.question.unit} (add-remove)"
         )
 
+    def _ledger(self) -> Ledger:
+        return Ledger(self.question.ledger, wait=LEDGER_SECONDS)
+
     def consent(self, name: str, after: Standing) -> str:
         """What the analyst agrees to, in the ledger's own numbers."""
         price, whole = self.price(), number_text(after.of)
-        waits = ", once somebody else has approved it" if Ledger(self.question.ledger).terms.approval else ""
+        waits = ", once somebody else has approved it" if self._ledger().terms.approval else ""
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
         if counted and after.currency == "epsilon":
@@ -204,7 +214,7 @@ class Offer:
 
     def price(self) -> str:
         """What is booked for it, in words."""
-        ledger = Ledger(self.question.ledger)
+        ledger = self._ledger()
         charge = ledger.with_room(self.charge, self.guarantee)
         return price_text(spent_of(ledger.terms, priced(ledger.terms, charge).where(ledger.terms.limits)))
 

@@ -21,9 +21,9 @@ from shortlist.privacy import Standing
 from shortlist.release import Release
 from shortlist.studio.columns import columns_of
 from shortlist.studio.expected import expected
-from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.studio.folder import LISTS, TABLES, Folder
 from shortlist.studio.form import Form, Offer
-from shortlist.studio.ledgers import OfficersView, budget_risk, ledger_facts, new_ledger
+from shortlist.studio.ledgers import OfficersView, all_facts, budget_risk, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
@@ -110,12 +110,11 @@ class Answers:
         return _json({"error": "there is nothing of that name"}, 404)
 
     def _state(self) -> dict[str, Any]:
-        ledgers = (ledger_facts(self._folder.root / one["name"], one["name"]) for one in self._folder.files(LEDGERS))
         return {
             "folder": self._folder.root.name,
             "tables": self._folder.files(TABLES),
             "lists": [*self._folder.files(LISTS), *self._folder.files(TABLES)],  # a table is seldom a public list
-            "ledgers": [one for one in ledgers if one is not None],
+            "ledgers": all_facts(self._folder),
             "done": [self._told(job) for job in self._work.done()],
             "asked": self._asked,
         }

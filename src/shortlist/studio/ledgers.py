@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -26,6 +27,7 @@ from shortlist.pages.ledger_page import (
 from shortlist.privacy import Ledger, Standing
 from shortlist.studio.fields import budget_in, text_in
 from shortlist.studio.folder import LEDGERS, Folder
+from shortlist.studio.limits import LEDGER_SECONDS
 from shortlist.studio.wording import page_words
 
 SHOWN = 5
@@ -38,10 +40,25 @@ NOTHING_LEFT = (
 )
 
 
-def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
-    """How a ledger stands, or None if the file is none."""
+GLANCE = 0.5
+"""Seconds to wait for the lock of one file that may be a ledger."""
+GLANCES = 2.0
+"""Seconds to wait for all of them: a request must not hang because a database in the folder is in use."""
+
+
+def all_facts(folder: Folder) -> list[dict[str, Any]]:
+    """How every ledger of the folder stands. A file that stays locked is left out: nobody can tell what it is."""
+    until, facts = time.monotonic() + GLANCES, []
+    for one in folder.files(LEDGERS):
+        wait = max(0.0, min(GLANCE, until - time.monotonic()))
+        facts.append(ledger_facts(folder.root / one["name"], one["name"], wait))
+    return [one for one in facts if one is not None]
+
+
+def ledger_facts(path: Path, name: str, wait: float = GLANCE) -> dict[str, Any] | None:
+    """How a ledger stands, or None if the file is none or stays locked."""
     try:
-        ledger = Ledger(path)
+        ledger = Ledger(path, wait=wait)
         standing, entries = ledger.standing, ledger.entries(last=LOOKED_AT)
     except Exception:  # any file may be called .db
         return None
@@ -116,7 +133,7 @@ class OfficersView:
             if there is no such ledger, or its chain is broken.
         """
         path = folder.inside(name, LEDGERS, "ledger")
-        ledger = Ledger(path)
+        ledger = Ledger(path, wait=LEDGER_SECONDS)
         return cls(folder, folder.name(path), ledger, ledger.verify(), ledger.entries())
 
     def told(self) -> dict[str, Any]:

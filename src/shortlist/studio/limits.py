@@ -7,6 +7,9 @@ import socket
 import threading
 from dataclasses import dataclass
 
+LEDGER_SECONDS = 5.0
+"""How long a request waits for a ledger that another process has locked; one charge takes milliseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

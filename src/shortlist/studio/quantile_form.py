@@ -81,6 +81,11 @@ class QuantileForm:
             separator=separator_in(request),
         )
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """What is read and written, by the fields of the page."""
+        return {"table": self.table, "ledger": self.ledger}
+
     def words(self) -> dict[str, Any]:
         """The question in the words of `quantile`."""
         words: dict[str, Any] = {"user": self.user, "value": self.value, "q": self.q, "lower": self.lower}

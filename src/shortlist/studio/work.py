@@ -10,6 +10,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+from shortlist._imports import MissingPackageError
 from shortlist._text import csv_table
 from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.grouped_page import groups_page
@@ -21,7 +22,7 @@ from shortlist.studio.form import Form, Offer
 from shortlist.studio.programs import list_program
 from shortlist.studio.quantile_form import QuantileForm
 
-SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded)
+SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded, MissingPackageError)
 """Errors of ours, whose one sentence shows nothing of the table."""
 
 PATIENCE = 900.0
@@ -102,12 +103,14 @@ class Work:
             job.state = "counting" if share < 1 else "drawing"
 
         job.state = "checking"
+        self._folder.check_still_inside(form.files)
         if form.quoted().charge != job.plan.charge:
             raise ValueError("the groups or the candidates are not those of the plan: look at the plan again")
         number = form.quoted(header=True).candidates
         if isinstance(form, Form) and number is not None:
             form.check_k(number)
         job.state = "charging"
+        self._folder.check_still_inside(form.files)  # what came before may have taken long
         job.release = form.released(Ledger(form.ledger), tell)
         job.state = "done"
 

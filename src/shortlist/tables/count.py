@@ -16,6 +16,7 @@ from shortlist.tables.files import check_file, check_groups_of_file, count_files
 from shortlist.tables.frames import count_frame
 from shortlist.tables.groups.held import GroupHeld, NoGroups
 from shortlist.tables.groups.scored import scores_of_groups
+from shortlist.tables.public_lists import check_public_list
 from shortlist.tables.question import Question
 from shortlist.tables.relations import count_relation
 from shortlist.tables.remote_scores import Engine, Held, Uncounted, Weights
@@ -157,6 +158,8 @@ def count(
     >>> scores
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
+    check_public_list("candidates", candidates, source)
+    check_public_list("groups", groups, source)
     question = Question.of(user, item, value, clip, most, where, by, groups, groups_per_user)
     return _counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline, separator=separator)
 

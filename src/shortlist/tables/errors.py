@@ -7,6 +7,9 @@ import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
+from shortlist._imports import MissingPackageError
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
+
 Result = TypeVar("Result")
 
 
@@ -16,19 +19,28 @@ def fresh() -> str:
 
 
 class TableError(ValueError):
-    """A table that cannot be counted. Its text shows nothing of the table."""
+    """A table that cannot be counted. Its text shows nothing of the table.
+
+    Code that runs inside `in_one_sentence` raises this for a public fact; any other ValueError may quote a row.
+    """
+
+
+PUBLIC = (TableError, MissingPackageError, LedgerError, BudgetExceeded, ApprovalNeeded)
+"""Errors of this package alone, with public texts. No engine raises them."""
 
 
 def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
     """What the action gives. Engines put rows into their errors; ours say what failed, and in which class of error.
 
-    The error is raised outside of any `except`, for `from None` hides the engine's and keeps it as `__context__`.
+    Errors of our own (`PUBLIC`) stay what they are, without what they came from. The error is raised outside of any
+    `except`, for `from None` hides the engine's and keeps it as `__context__`.
     """
     told: BaseException
     try:
         return action()
-    except TableError as error:
-        told = TableError(*error.args)
+    except PUBLIC as error:
+        told = error.with_traceback(None)
+        told.__cause__ = told.__context__ = None
     except KeyboardInterrupt:
         told = KeyboardInterrupt()
     except BaseException as error:

@@ -11,16 +11,16 @@ import json
 import os
 import re
 from pathlib import PurePath
-from typing import Any
+from typing import IO, Any
 
-from shortlist._files import spill_folder
+from shortlist._files import note_engine, spill_folder
 from shortlist._imports import IMPORTS
-from shortlist._sql import literal, quoted
+from shortlist._sql import check_path, literal, quoted
 from shortlist._text import meant
 from shortlist.tables import sql
 from shortlist.tables.dialect import MARK, PLAIN, Dialect, TextForm
 from shortlist.tables.errors import TableError, in_one_sentence
-from shortlist.tables.packed import BLOCK, packing, read, unpacked_name
+from shortlist.tables.packed import BLOCK, check_packing, packing, read, unpacked_name
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -36,11 +36,14 @@ def connect(memory: str | None) -> Any:
 
     if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
         raise ValueError('memory must be a size, for example memory="512MB"')
-    settings: dict[str, Any] = {"temp_directory": spill_folder()} | ({} if memory is None else {"memory_limit": memory})
+    spill = spill_folder()
+    settings: dict[str, Any] = {"temp_directory": spill} | ({} if memory is None else {"memory_limit": memory})
     try:
         connection = duckdb.connect(":memory:", config=settings)
+        note_engine(spill, connection)
         connection.execute("SET preserve_insertion_order = false")
     except duckdb.Error:
+        note_engine(spill, None)
         if memory is None:
             raise
         raise ValueError('memory must be a size that DuckDB takes, for example memory="512MB"') from None
@@ -70,6 +73,9 @@ def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], text: TextForm) 
             f"{path}: its name must end in {', '.join(FORMATS)} (.gz or .zst too for text), to tell what it is"
         )
     files, dialect = _files(path), _dialect(path, text)
+    for file in files:
+        check_packing(file)
+        check_path(file)
     if dialect is not None:
         return _text(path, files, dialect)
     return _parquet(run, path, files, wanted) if kind == "parquet" else _json(files, wanted)
@@ -203,13 +209,29 @@ def column_names(file: str, text: TextForm = PLAIN) -> list[str]:
 
 
 def _first_fields(file: str) -> list[str]:
-    line = read(file, lambda lines: next((line for line in lines if line.strip()), b"{}"))
+    line = read(file, _first_line)
+    if len(line) > LONGEST_OBJECT:
+        raise TableError(f"{file} cannot be read: its first line is longer than 16 MB")
     try:
         parsed = json.loads(line.removeprefix(MARK))
         return list(parsed) if isinstance(parsed, dict) else []
     except (ValueError, RecursionError):
         pass
     raise TableError(f"{file} cannot be read: it is no JSON object a line")
+
+
+LONGEST_OBJECT = 1 << 24
+"""Bytes of a line of JSON: DuckDB's own limit."""
+
+
+def _first_line(lines: IO[bytes]) -> bytes:
+    """The first line that is not blank, cut where it is too long; none after so many bytes of blank lines."""
+    blank = 0
+    while blank <= LONGEST_OBJECT and (line := lines.readline(LONGEST_OBJECT + 1)):
+        if line.strip():
+            return line
+        blank += len(line)
+    return b"{}"
 
 
 def listing(run: sql.Run, path: str, items: tuple[str, ...]) -> sql.TableSource:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import ibis
 import numpy as np
 
+from shortlist._imports import MissingPackageError
 from shortlist._reading import Frame
 from shortlist._sql import as_text
 from shortlist.exact.key_bars import UNIT
@@ -21,7 +22,6 @@ from shortlist.tables.groups.grouping import candidates_of_groups
 from shortlist.tables.groups.held import GroupHeld
 from shortlist.tables.groups.in_ibis import Hashing, Shown, count_groups
 from shortlist.tables.ibis_columns import (
-    BYTEWISE,
     TYPES,
     WRONG,
     Texts,
@@ -38,6 +38,11 @@ from shortlist.tables.question import LARGEST, SATURATED, Question
 from shortlist.tables.remote_scores import Column, Place
 from shortlist.tables.where.conditions import Form, form_of
 from shortlist.tables.where.in_ibis import in_ibis
+
+try:  # every answer comes through it, so it must be here before a charge
+    import pyarrow  # noqa: F401
+except ImportError:
+    raise MissingPackageError("an Ibis table needs pyarrow: pip install 'shortlist[ibis]'", name="pyarrow") from None
 
 T = TypeVar("T")
 
@@ -108,7 +113,7 @@ def _condition(table: Any, texts: Texts, question: Question) -> Any:
         read,
         texts.hidden,
         sqlite=texts.backend == "sqlite",
-        bytewise=texts.backend in BYTEWISE,
+        bytewise=texts.bytewise,
     )
 
 

@@ -84,9 +84,14 @@ class Texts:
         """Whether there is a hash by which a person's items are chosen."""
         return self.backend in ("sqlite", "postgres") or bool(table.get_backend().has_operation(ops.HexDigest))
 
+    @property
+    def bytewise(self) -> bool:
+        """Whether texts are compared by their bytes."""
+        return self.backend in BYTEWISE
+
     def parts(self, user: Any) -> bool:
         """Whether two people are never taken for one, so that one's items do not use up what the other keeps."""
-        return self.backend in BYTEWISE or kind_of(str(user)) != "text"
+        return self.bytewise or kind_of(str(user)) != "text"
 
     def hash(self, words: Any) -> Any:
         if self.backend == "postgres":

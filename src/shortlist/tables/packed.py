@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable
 from typing import IO, Any, TypeVar
 
+from shortlist._imports import IMPORTS, MissingPackageError
 from shortlist.tables.errors import TableError
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}
@@ -35,6 +36,7 @@ def read(path: str, action: Callable[[IO[bytes]], Result]) -> Result:
     TableError
         if it is not whole.
     """
+    check_packing(path)
     kind = packing(path)
     opened: Any = {"gzip": gzip.open, "zstd": _open_zstd}.get(kind, open)
     try:
@@ -45,6 +47,26 @@ def read(path: str, action: Callable[[IO[bytes]], Result]) -> Result:
     raise TableError(f"{path} cannot be read: it is no whole {kind} file")
 
 
+def check_packing(path: str) -> None:
+    """Refuse a packed file that cannot be opened here; call this before a charge.
+
+    Raises
+    ------
+    MissingPackageError
+        if it ends in .zst and zstandard is not installed.
+    """
+    if packing(path) != "zstd":
+        return
+    try:
+        with IMPORTS:
+            import zstandard  # noqa: F401
+    except ImportError:
+        pass
+    else:
+        return
+    raise MissingPackageError("files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name="zstandard")
+
+
 def _open_zstd(path: str, mode: str) -> IO[bytes]:
     return io.BufferedReader(_Frames(path), BLOCK)
 
@@ -53,12 +75,8 @@ class _Frames(io.RawIOBase):
     """The content of all frames of a zstd file, one after another; an error where one of them is not whole."""
 
     def __init__(self, path: str) -> None:
-        try:
-            import zstandard
-        except ModuleNotFoundError as missing:
-            raise ModuleNotFoundError(
-                "files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name=missing.name
-            ) from None
+        import zstandard
+
         self._make, self._wrong = zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError
         self._frame: Any = None
         self._rest = self._waiting = b""
