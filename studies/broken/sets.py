@@ -48,21 +48,6 @@ def printed_start(x: Point) -> Law:
     return Law(dict(zip(range(len(x)), choice_law(exponents, "gumbel"), strict=True)))
 
 
-def profile_of_the_data(x: Point, k: int, rate: Fraction) -> Law:
-    """Canonical sets whose offsets are the gaps of the data itself: what must be public is private."""
-    ranking = sorted(map(Fraction, x), reverse=True)
-    sets = list(combinations(range(len(x)), k))
-    exponents = []
-    for members in sets:
-        inside = min(
-            one - (true - ranking[k - 1])
-            for one, true in zip(sorted((Fraction(x[i]) for i in members), reverse=True), ranking, strict=False)
-        )
-        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in members)
-        exponents.append(rate * (inside - outside) / 2)
-    return Law(dict(zip(sets, choice_law(exponents, "gumbel"), strict=True)))
-
-
 def joint_law(x: Point, k: int, rate: Fraction) -> Law:
     """Sequences in proportion to e^(-rate loss)."""
     ranking = sorted(map(Fraction, x), reverse=True)
@@ -158,14 +143,6 @@ ENTRIES = (
         claim=PureDP(0.1),
         law=printed_start,
         pairs=(((100, 99), (99, 100)),),
-    ),
-    Broken(
-        name="canonical top-k, profile of the data",
-        what="the offsets are read from the scores themselves; they must be public",
-        source="easily written: see docs/mechanisms/canonical.md",  # (Theorem 178)
-        claim=PureDP(3.0),
-        law=lambda x: profile_of_the_data(x, 3, Fraction(3)),
-        pairs=(((0, 0, 0, 0, 4), (0, 1, 1, 1, 4)),),
     ),
     Broken(
         name="joint with epsilon/2",

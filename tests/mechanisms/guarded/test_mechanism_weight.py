@@ -9,7 +9,6 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 import shortlist as sl
-from bench.offset import MULTIPLES, canonical, crossing, data, one_shot
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.certified.law import Law
@@ -21,6 +20,7 @@ from tests.helpers.support import assert_law, full_size, in_suite, sized
 from tests.helpers.typed import of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law
 from tests.mechanisms.guarded.by_formula import stick
+from tests.mechanisms.guarded.crossings import MULTIPLES, canonical, crossing, data, one_shot
 
 X = (9, 9, 2, 1, 0, 0, 0)
 """Two towers: what g is can be seen on them."""

@@ -18,17 +18,11 @@ if TYPE_CHECKING:
     from shortlist.scores import Scores
 
 
-def utilities(
-    x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False, offsets: Sequence[Fraction] | None = None
-) -> dict[tuple[int, ...], Fraction]:
-    """u(y) = g min(inside) - (1-g) max(outside) of every k-subset, straight from the definition (Definition 62).
-
-    With offsets the l-th best inside counts for its score minus the l-th of them (Definition 177).
-    """
+def utilities(x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False) -> dict[tuple[int, ...], Fraction]:
+    """u(y) = g min(inside) - (1-g) max(outside) of every k-subset, straight from the definition (Definition 62)."""
     result = {}
     for subset in combinations(range(len(x)), k):
-        members = sorted((Fraction(x[i]) for i in subset), reverse=True)
-        inside = min(one - less for one, less in zip(members, offsets or [Fraction(0)] * k, strict=True))
+        inside = min(Fraction(x[i]) for i in subset)
         outside = max(Fraction(x[i]) for i in range(len(x)) if i not in subset)
         result[subset] = gamma * inside - (1 - gamma) * (max(inside, outside) if paper else outside)
     return result
@@ -51,35 +45,21 @@ def public_gamma(k: int, d: int) -> Fraction:
     return Fraction(1) if k <= 1 else Fraction(9, 10) if k == 2 else Fraction(1, 2)
 
 
-def offset_gamma(k: int) -> Fraction:
-    """The public rule beside the rule's offsets: 0.65 up to 14 items, 0.62 up to 59, 0.55 beyond (Definition 183)."""
-    return Fraction(65, 100) if k <= 14 else Fraction(62, 100) if k <= 59 else Fraction(55, 100)
-
-
 def law(mechanism: CanonicalTopK, scores: Scores) -> Law:
     """{set: chance} for all sets of k."""
     if mechanism.loss == "rounded" and mechanism.k < len(scores):
         u = rounded_utilities(scores.values.tolist(), mechanism.k, scores.range_sensitivity)
         return _won(mechanism, u, mechanism._rate(scores))
-    stairs = None if mechanism.k == len(scores) else mechanism._stairs(scores)  # what the offsets are
-    if stairs is None:
-        return sets_law(mechanism, scores.values.tolist(), mechanism._rate(scores))
-    ends = (0, *stairs.ends)
-    runs = zip(stairs.heights, ends, stairs.ends, strict=False)
-    offsets = [height for height, first, last in runs for _ in range(first, last)]
-    return sets_law(mechanism, scores.values.tolist(), mechanism._rate(scores), offsets)
+    return sets_law(mechanism, scores.values.tolist(), mechanism._rate(scores))
 
 
-def sets_law(
-    mechanism: CanonicalTopK, x: Sequence[Any], rate: Fraction, offsets: Sequence[Fraction] | None = None
-) -> Law:
+def sets_law(mechanism: CanonicalTopK, x: Sequence[Any], rate: Fraction) -> Law:
     """All sets of k, in a race of rate times utility plus noise."""
     k = mechanism.k
     if k == len(x):
         return Law({tuple(range(k)): arb(1)})
-    ruled = offset_gamma(k) if offsets and mechanism.loss == "offset" else public_gamma(k, len(x))
-    gamma = ruled if mechanism.gamma is None else Fraction(mechanism.gamma)
-    u = utilities(x, k, gamma, paper=mechanism.loss == "paper", offsets=offsets)
+    gamma = public_gamma(k, len(x)) if mechanism.gamma is None else Fraction(mechanism.gamma)
+    u = utilities(x, k, gamma, paper=mechanism.loss == "paper")
     return _won(mechanism, u, rate)
 
 

@@ -17,22 +17,11 @@ import numpy as np
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.offset_ranking import OffsetRanking, Stairs, offset_ranking
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.tallied_scores import Tallied, positions_of, runs_of, tallied
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.canonical.law import EveryoneLaw, SubsetLaw
-from shortlist.mechanisms.canonical.offset_law import OffsetSubsetLaw
-from shortlist.mechanisms.canonical.offset_sampler import OffsetRace, prepare_offsets
-from shortlist.mechanisms.canonical.offsets import (
-    Profile,
-    checked_profile,
-    profile_stairs,
-    rule_applies,
-    rule_gamma,
-    rule_stairs,
-)
 from shortlist.mechanisms.canonical.sampler import SubsetRace, prepare_rounded, prepare_subsets, rounded_up
 from shortlist.mechanisms.checks import (
     Budget,
@@ -51,8 +40,8 @@ from shortlist.privacy import ApproxDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
-Loss = Literal["gap-aware", "paper", "offset", "rounded"]
-CanonicalLaw = EveryoneLaw | OffsetSubsetLaw | SubsetLaw
+Loss = Literal["gap-aware", "paper", "rounded"]
+CanonicalLaw = EveryoneLaw | SubsetLaw
 
 MOST_SETS = 100_000
 MOST_CLASSES = 1 << 26
@@ -86,21 +75,12 @@ class CanonicalTopK(Budgeted[Budget]):
         None is `"exponential"` for a pure budget and `"gumbel"` for any other.
     loss
         `"gap-aware"`; `"paper"`, where max(inside, outside) stands for the best score outside: never better; or
-        `"offset"`, where the l-th best member counts for its score minus a public offset that k, the number of
-        candidates and epsilon give: a set must be high in its middle too; or `"rounded"`, the loss of the paper with
-        gamma = 1/2, rounded up to whole users: better than `"gap-aware"` only where scores near rank k are closer than
-        half of what one user moves them.
-    profile
-        k public numbers, about what the k best score: what was released last month, or a guess. The l-th best member
-        then counts for its score minus how far the l-th number is above the last. Only differences matter. Numbers that
-        are too close together cost nothing, numbers that are too far apart cost accuracy; privacy never depends on
-        them, but they must be public: scores counted from rows are refused.
+        `"rounded"`, the loss of the paper with gamma = 1/2, rounded up to whole users: better than `"gap-aware"` only
+        if scores near rank k are closer than half of what one user moves them.
 
     Examples
     --------
     >>> CanonicalTopK(k=2, epsilon=1.0).release([900, 20, 500, 7], monotone=True).items
-    [0, 2]
-    >>> CanonicalTopK(k=2, epsilon=1.0, profile=[800, 500]).release([900, 20, 500, 7], monotone=True).items
     [0, 2]
     """
 
@@ -110,7 +90,6 @@ class CanonicalTopK(Budgeted[Budget]):
     gamma: float | Fraction | None = None
     noise: str | Noise | None = None
     loss: Loss = "gap-aware"
-    profile: Profile | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
     exchangeable: ClassVar[bool] = True
@@ -119,20 +98,13 @@ class CanonicalTopK(Budgeted[Budget]):
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_budget(epsilon, self.budget))
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
-        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "offset", "rounded"):
+        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
             raise ValueError(
-                'loss must be "gap-aware", "offset" (better on most data), "rounded" (for scores close together) or '
-                '"paper" (never better)'
+                'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
             )
         if self.loss == "rounded" and self.gamma not in (None, 0.5):
             raise ValueError('loss="rounded" is proved for gamma=0.5 alone: leave gamma= out')
-        object.__setattr__(self, "profile", checked_profile(self.profile, self.k))
-        kind = self._kind
-        if self.profile is not None and self.loss != "gap-aware":
-            raise ValueError(f'profile= brings offsets of its own; leave loss="{self.loss}" out')
-        if (self.profile is not None or self.loss == "offset") and kind not in (GUMBEL, EXPONENTIAL):
-            raise ValueError(f"offsets are drawn under gumbel and exponential noise, not under {kind.name} noise")
-        check_noise_keeps(kind, self.guarantee)
+        check_noise_keeps(self._kind, self.guarantee)
 
     @property
     def _kind(self) -> Noise:
@@ -140,10 +112,8 @@ class CanonicalTopK(Budgeted[Budget]):
 
     @property
     def name(self) -> str:
-        words = {"paper": " and the loss of the paper", "offset": " and offsets", "gap-aware": "",
-                 "rounded": " and the loss of the paper, rounded up"}  # fmt: skip
-        beside = words[self.loss] if self.profile is None else " and a public profile"
-        return f"canonical top-{self.k} with {self._kind.name} noise{beside}"
+        words = {"paper": " and the loss of the paper", "rounded": " and the loss of the paper, rounded up"}
+        return f"canonical top-{self.k} with {self._kind.name} noise{words.get(self.loss, '')}"
 
     @property
     def charge(self) -> Guarantee:
@@ -175,21 +145,7 @@ class CanonicalTopK(Budgeted[Budget]):
         """g, for k of d candidates."""
         if self.loss == "rounded":
             return Fraction(1, 2)
-        if self.gamma is not None:
-            return Fraction(self.gamma)
-        return rule_gamma(self.k) if self.loss == "offset" and rule_applies(self.k, d) else default_gamma(self.k, d)
-
-    def _stairs(self, scores: Scores) -> Stairs | None:
-        """The offsets, from public facts alone; None if they are all 0."""
-        d = scores._choosable
-        if self.profile is None and not (self.loss == "offset" and rule_applies(self.k, d)):
-            return None
-        rate = self._rate(scores)
-        inner = self._weight(d) * rate
-        if not inner:
-            return None
-        stairs = rule_stairs(self.k, d, rate) if self.profile is None else profile_stairs(self.profile, d, inner)
-        return None if stairs.flat else stairs
+        return default_gamma(self.k, d) if self.gamma is None else Fraction(self.gamma)
 
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
         values = scores._numbers if values is None else values
@@ -200,19 +156,11 @@ class CanonicalTopK(Budgeted[Budget]):
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
         return self._rate(scores) * scores.range_sensitivity / 2 if self.loss == "rounded" else None
 
-    def _offset_ranking(self, scores: Scores, values: Values | Runs | None = None) -> OffsetRanking | None:
-        """`_ranking` under offsets, where there are any."""
-        stairs = self._stairs(scores)
-        return None if stairs is None else offset_ranking(self._ranking(scores, values), stairs)
-
-    def _race(self, scores: Scores, values: Values | Runs | None = None) -> SubsetRace | OffsetRace:
+    def _race(self, scores: Scores, values: Values | Runs | None = None) -> SubsetRace:
         step = self._step(scores)
         if step is not None:
             return prepare_rounded(self._ranking(scores, values), self._kind, step)
-        offsets = self._offset_ranking(scores, values)
-        if offsets is None:
-            return prepare_subsets(self._ranking(scores, values), self._kind)
-        return prepare_offsets(offsets, self._kind)
+        return prepare_subsets(self._ranking(scores, values), self._kind)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k == scores._choosable:
@@ -244,7 +192,7 @@ class CanonicalTopK(Budgeted[Budget]):
         if d == self.k:
             return {tuple(np.flatnonzero(scores.values > -np.inf).tolist()): 1.0}
         ranking, step = self._ranking(scores), self._step(scores)
-        loss_of = (self._offset_ranking(scores) or ranking).loss_of
+        loss_of = ranking.loss_of
         sets = list(combinations(range(d), self.k))
         losses = [loss_of(ranks) for ranks in sets]
         losses = losses if step is None else [rounded_up(loss, step) for loss in losses]
@@ -268,9 +216,6 @@ class CanonicalTopK(Budgeted[Budget]):
             raise ValueError(
                 'exact utility is not known for loss="rounded"; where there are few sets, read .probabilities'
             )
-        offsets = self._offset_ranking(scores)
-        if offsets is not None:
-            return OffsetSubsetLaw(offsets, self._kind, len(scores))
         return SubsetLaw(self._ranking(scores), self._summed, len(scores))
 
     @property
