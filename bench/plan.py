@@ -43,7 +43,7 @@ def estimated(kind: str, k: int, delta: float) -> float:
     import shortlist as sl
     from shortlist import mechanisms
     from shortlist.exact.effort import rough
-    from shortlist.planning.shapes import shaped
+    from shortlist.planning.plans import shaped
 
     scipy.special.ndtr(0.0)
     sl.top_k([3, 2, 1], 1, epsilon=1.0)

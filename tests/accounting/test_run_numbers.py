@@ -8,7 +8,7 @@ from flint import arb, ctx
 
 from shortlist.accounting.run_numbers import pure_cost
 from shortlist.accounting.tuned import RunLaw
-from shortlist.certified.best_of_runs import chances, generating
+from shortlist.certified.races import chances, generating
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
 
 LAWS = [

@@ -13,8 +13,8 @@ from shortlist.accounting.renyi import range_rho
 from shortlist.accounting.run_numbers import pure_cost
 from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, tuned
 from shortlist.audit.enumeration import neighbours, prove
-from shortlist.certified.best_of_runs import best_law, generating
 from shortlist.certified.curves import PRECISION, power, rational
+from shortlist.certified.races import best_law, generating
 from shortlist.privacy import (
     ZCDP,
     ApproxDP,

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from shortlist.accounting.privacy_curves import Curves, gaussian
 from shortlist.accounting.run_numbers import pure_cost
 from shortlist.accounting.tuned import RunLaw, _Ratios, base_of
-from shortlist.certified.best_of_runs import chances
+from shortlist.certified.races import chances
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
 
 TEN, GEOMETRIC, HUNDRED = NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)

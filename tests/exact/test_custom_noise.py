@@ -15,9 +15,8 @@ from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.certified.curves import custom
 from shortlist.certified.law import Law
 from shortlist.certified.races import set_law
-from shortlist.exact.custom_noise import custom_noise
+from shortlist.exact.custom_noise import custom_noise, piecewise_noise
 from shortlist.exact.noise_distributions import EXPONENTIAL, LOGISTIC
-from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from tests.helpers.support import assert_law, histogram
 

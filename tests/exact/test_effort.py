@@ -7,7 +7,7 @@ import pytest
 import shortlist as sl
 from shortlist.exact.effort import among, is_rough, is_wanted, rough, searching, shared
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, JointTopK, LimitedDomainTopK, OneshotTopK
-from shortlist.planning.shapes import shaped
+from shortlist.planning.plans import shaped
 
 COUNTS = sl.Scores(shaped("zipf:1.1", 300, 3000, 8), monotone=True)
 MECHANISMS = [

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.exact.hubs import _reached, hubs, log_paths
-from shortlist.exact.lower_bound import _windows, least_epsilon, least_failure, most_success
+from shortlist.exact.lower_bound import _reached, _windows, hubs, least_epsilon, least_failure, log_paths, most_success
 from shortlist.mechanisms import CanonicalTopK
 from tests.exact.test_lower_bound import bound_of
 from tests.mechanisms.canonical.test_law import counts

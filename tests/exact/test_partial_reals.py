@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
+from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise_distributions import KINDS, LAPLACE
 from shortlist.exact.partial_reals import (
     Draw,
@@ -19,7 +20,6 @@ from shortlist.exact.partial_reals import (
     nearest_float,
     total,
 )
-from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.sampling.additive import add_noise
 from shortlist.sampling.entropy import Seeded
 from tests.helpers.support import assert_law, full_size, sized

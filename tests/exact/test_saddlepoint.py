@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.saddlepoint import log_bounds, untilted
-from shortlist.exact.weighted_scores import Crowd
+from shortlist.exact.quadrature import Crowd, log_bounds, untilted
 
 CROWD = Crowd(np.array([-2.0, 0.0, 0.5, 3.0]), np.array([5.0, 1.0, 2.0, 3.0]), 2.0)
 LEVELS = np.array([-3.0, -1.0, 0.7, 2.0, 4.0, 9.0])

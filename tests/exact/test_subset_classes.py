@@ -7,9 +7,22 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.exact.binomials import ULPS, log_choose, log_run, one_log_choose
-from shortlist.exact.class_bounds import others, relevant, sifted
-from shortlist.exact.subset_classes import Classes, bounded, cover, join, log_sum, quartered, settle
+from shortlist.exact.subset_classes import (
+    ULPS,
+    Classes,
+    bounded,
+    cover,
+    join,
+    log_choose,
+    log_run,
+    log_sum,
+    one_log_choose,
+    others,
+    quartered,
+    relevant,
+    settle,
+    sifted,
+)
 
 
 def exact_log(number):
@@ -149,7 +162,7 @@ def exact_mass(classes, chosen):
 @pytest.mark.parametrize("outside", [0.0, -np.inf])
 @pytest.mark.parametrize("negligible", [27.0, 3.0, -4.0])
 def test_what_the_sieve_leaves_out_has_at_most_the_mass_it_says(step, outside, negligible, monkeypatch):
-    monkeypatch.setattr("shortlist.exact.class_bounds.LEFT_OUT_LOG", negligible)
+    monkeypatch.setattr("shortlist.exact.subset_classes.LEFT_OUT_LOG", negligible)
     classes = slope(30, 120, step)
     for find in (sifted, relevant):
         cells, left_out = find(classes, outside=outside, width=0.7)

@@ -8,9 +8,8 @@ import pytest
 
 import shortlist as sl
 from shortlist._runs import Runs
-from shortlist.exact import tallied_scores
-from shortlist.exact.ranked_subsets import descending
-from shortlist.exact.tallied_scores import positions_of, runs_of, tallied
+from shortlist.exact import ranked_subsets as tallied_scores
+from shortlist.exact.ranked_subsets import descending, positions_of, runs_of, tallied
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK
 from tests.helpers.typed import present
 

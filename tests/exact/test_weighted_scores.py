@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, KINDS, LAPLACE
-from shortlist.exact.weighted_scores import crowd_of, gather, rounded
+from shortlist.exact.quadrature import crowd_of, gather, rounded
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 

@@ -18,7 +18,7 @@ from shortlist import Scores
 from shortlist.audit.encoding import read_each
 from shortlist.audit.events import Event
 from shortlist.audit.names import mechanism_named
-from shortlist.exact.piecewise_noise import piecewise_noise
+from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.ledger.terms import Terms
 from shortlist.privacy import ApproxDP, PureDP
 

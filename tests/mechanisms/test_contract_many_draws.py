@@ -16,7 +16,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.contract import Draws
-from shortlist.sampling import grid
+from shortlist.sampling import race_batch as grid
 from shortlist.sampling import race_batch as rows_module
 from shortlist.sampling.race import SKIP_FROM
 from tests.helpers.support import SIGNIFICANCE, full_size, p_value_of_two, sized

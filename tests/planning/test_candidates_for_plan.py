@@ -10,9 +10,8 @@ import pytest
 import shortlist as sl
 from shortlist.mechanisms.limited_domain.entry import rates
 from shortlist.method_choice import mechanism_for
-from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
-from shortlist.planning.search import TYPICAL
-from shortlist.planning.shapes import shaped
+from shortlist.planning.plans import shaped
+from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list
 
 # low enough that no row is sure, high enough that some are likely
 ASKED = [(1, 0.01, None), (2, 0.03, 2), (3, 0.04, None), (4, 0.1, None), (9, 0.3, 2)]

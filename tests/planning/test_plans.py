@@ -11,7 +11,6 @@ import pytest
 import shortlist as sl
 from shortlist.audit.prove import law_of
 from shortlist.certified.law import Law
-from shortlist.exact.collapse import collapse_point
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -21,8 +20,8 @@ from shortlist.mechanisms import (
     StableTopK,
 )
 from shortlist.mechanisms.entries import METHODS
+from shortlist.planning.plans import collapse_point, shaped
 from shortlist.planning.search import least_epsilon_reaching
-from shortlist.planning.shapes import shaped
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import of_kind, present
 

@@ -10,8 +10,7 @@ from shortlist.mechanisms.guarded import law as guarded_law
 from shortlist.mechanisms.guarded_list import law as guarded_list_law
 from shortlist.planning import plans
 from shortlist.planning.answer import PlanRow
-from shortlist.planning.candidates_for_plan import contestants
-from shortlist.planning.search import TYPICAL, least_with_slope
+from shortlist.planning.search import TYPICAL, contestants, least_with_slope
 from tests.helpers.support import in_suite
 
 SMALL: dict[str, Any] = {"k": 3, "items": 20, "users": 1_000, "shape": "zipf:1.1", "domain": "known"}

@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import LAPLACE
+from shortlist.exact.noise_distributions import GAUSSIAN, LAPLACE
 from shortlist.exact.truncated_geometric import LARGEST
 from shortlist.sampling import additive
 from shortlist.testing import seeded

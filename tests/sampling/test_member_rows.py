@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.member_rows import _below, member_rows
+from shortlist.sampling.subset_rows import _below, member_rows
 from tests.helpers.support import assert_law
 from tests.mechanisms.canonical.test_sampler import Given
 

@@ -11,24 +11,15 @@ import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.partial_reals import word
-from shortlist.sampling import (
-    noisy_threshold as barrier,
-)
-from shortlist.sampling import (
-    skipping,
-)
-from shortlist.sampling import (
-    subset_draw_any_noise as groups,
-)
-from shortlist.sampling import (
-    subset_draw_exponential as thinning,
-)
+from shortlist.sampling import noisy_threshold as barrier
+from shortlist.sampling import skipping
+from shortlist.sampling import subset_draw as groups
+from shortlist.sampling import subset_draw as thinning
 from shortlist.sampling import subset_rejection as envelopes
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import SKIP_FROM
-from shortlist.sampling.race_batch import LINE, Field
+from shortlist.sampling.race_batch import LINE, Field, Runner
 from shortlist.sampling.skipping import successes
-from shortlist.sampling.threshold_runner import Runner
 from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, race_of
 from tests.mechanisms.sparse_vector.by_formula import patterns
 from tests.sampling.test_noisy_threshold import KINDS as TESTED

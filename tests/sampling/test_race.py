@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from shortlist.exact import score_intervals as contest
+from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise_distributions import EXPONENTIAL, KINDS
 from shortlist.exact.partial_reals import compare
-from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.sampling import race as module
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import Seeded

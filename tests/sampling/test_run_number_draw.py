@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from shortlist.certified.best_of_runs import chances
+from shortlist.certified.races import chances
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.run_number_draw import draw_number, draw_place, whole_shares
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.uniforms import WordStream, draw_number, draw_place, whole_shares
 from tests.helpers.support import assert_law, full_size, sized
 
 LAWS = {

@@ -7,7 +7,7 @@ import pytest
 
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.score_intervals import Contest
-from shortlist.sampling.skip_levels import LEVELS, ByLevel, held, levels, round_down
+from shortlist.sampling.skipping import LEVELS, ByLevel, held, levels, round_down
 
 VALUES = np.random.default_rng(1).normal(0, 100, 5000)
 

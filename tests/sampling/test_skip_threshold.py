@@ -7,14 +7,13 @@ import pytest
 
 import shortlist as sl
 from shortlist._arrays import Values
-from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
+from shortlist.exact.noise_distributions import EXPONENTIAL, GAUSSIAN, GUMBEL
 from shortlist.exact.score_intervals import Contest
-from shortlist.sampling import skip_schedule, skip_threshold
+from shortlist.sampling import skip_schedule
+from shortlist.sampling import skip_schedule as skip_threshold
 from shortlist.sampling.race import skip_race
-from shortlist.sampling.skip_levels import levels
-from shortlist.sampling.skip_schedule import OPEN_RUN, Maxima, make_plan
-from shortlist.sampling.skip_threshold import choose_threshold, raised
+from shortlist.sampling.skip_schedule import OPEN_RUN, Maxima, choose_threshold, make_plan, raised
+from shortlist.sampling.skipping import levels
 from tests.helpers.support import assert_law
 
 BLOCK, RUN = 4096, 512

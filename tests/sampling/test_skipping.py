@@ -14,10 +14,16 @@ from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import SECURE, Seeded
 from shortlist.sampling.race import prepare, race, skip_race
-from shortlist.sampling.skip_levels import LEVELS, levels
-from shortlist.sampling.skip_schedule import OPEN_BLOCK, OPEN_RUN, OPEN_SMALL, SMALL, block_size, make_plan
-from shortlist.sampling.skip_threshold import choose_threshold
-from shortlist.sampling.skipping import CHUNK, Hits, successes
+from shortlist.sampling.skip_schedule import (
+    OPEN_BLOCK,
+    OPEN_RUN,
+    OPEN_SMALL,
+    SMALL,
+    block_size,
+    choose_threshold,
+    make_plan,
+)
+from shortlist.sampling.skipping import CHUNK, LEVELS, Hits, levels, successes
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 

@@ -6,7 +6,7 @@ import pytest
 from flint import arb
 
 from shortlist.exact.partial_reals import Uniform
-from shortlist.sampling.subset_draw_exponential import LateArrival
+from shortlist.sampling.subset_draw import LateArrival
 
 
 class Two:

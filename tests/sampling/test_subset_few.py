@@ -12,10 +12,9 @@ from shortlist._runs import Runs
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.mechanisms.canonical.sampler import proposals_of
-from shortlist.sampling import subset_few
+from shortlist.sampling import subset_rejection as subset_few
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.subset_few import FewClasses, falls_if_few
-from shortlist.sampling.subset_rejection import Envelope
+from shortlist.sampling.subset_rejection import Envelope, FewClasses, falls_if_few
 from shortlist.sampling.uniforms import WordStream
 from tests.helpers.typed import of_kind
 

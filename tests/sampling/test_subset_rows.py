@@ -6,11 +6,11 @@ import pytest
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms.canonical import sampler
 from shortlist.mechanisms.canonical.sampler import weights_for
-from shortlist.sampling import subset_rows, subset_weights
+from shortlist.sampling import subset_rows
+from shortlist.sampling import subset_rows as subset_weights
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.subset_draw_exponential import first_proposal
-from shortlist.sampling.subset_rows import Deadlines, Record, first_in_rows, in_proportion, race_in_rows
-from shortlist.sampling.subset_weights import NONE, OPEN
+from shortlist.sampling.subset_draw import first_proposal
+from shortlist.sampling.subset_rows import NONE, OPEN, Deadlines, Record, first_in_rows, in_proportion, race_in_rows
 from shortlist.sampling.uniforms import WordStream
 from tests.helpers.subset_law import counted
 from tests.helpers.support import assert_law

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortlist.exact.collapse import collapse_point
 from shortlist.pages.plots import PALETTE
 from shortlist.pages.theme import embedded
+from shortlist.planning.plans import collapse_point
 from studies.papers import explore
 from studies.papers.errata import errata
 from studies.papers.inline_svg import COLOURS, inline_svg

@@ -10,8 +10,8 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
-from shortlist.certified.best_of_runs import best_law, generating
 from shortlist.certified.curves import PRECISION
+from shortlist.certified.races import best_law, generating
 from shortlist.privacy import Mixed, Tuned
 from shortlist.tuning import question
 from tests.accounting.test_tuned import EPSILON, one_run

@@ -13,17 +13,21 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.quadrature import blocks, refined
-from shortlist.exact.quality import Quality, ranks_within
-from shortlist.exact.separation_integral import (
+from shortlist.exact.quadrature import (
+    DECIDED_CHANCE,
+    Crowd,
+    Levels,
+    blocks,
+    crowd_of,
     highest_density,
     log_all_above,
     log_all_below,
+    refined,
     seen_above,
     seen_below,
 )
+from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.set_chances import ERROR, line_law, line_levels, set_probabilities
-from shortlist.exact.weighted_scores import DECIDED_CHANCE, Crowd, Levels, crowd_of
 
 _CELLS = 1 << 22
 """About so many numbers are held at once."""

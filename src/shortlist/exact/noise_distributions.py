@@ -1,4 +1,11 @@
-"""The noise kinds: each a survival function S, its law in logarithms, and its quantile.
+"""Noise by name: distributions, tails and quantiles in floats with error bounds.
+
+Noise in few operations, for races that need no more: Q(U) plus a constant, the same for all words, to ROUGH.
+
+That holds for words from PLAIN on that are below 2^64 - PLAIN. U and 1 - U are then at least 2^-24, so that neither the
+part that is not drawn, nor the last bit, nor the rounding of U to a float (2^-53) changes a logarithm of them by 2^-34.
+
+The noise kinds: each a survival function S, its law in logarithms, and its quantile.
 
 Noise is drawn through its *survival uniform*: ``N = Q(U)`` with ``Q`` the decreasing inverse of S and U
 uniform on (0, 1). A partially drawn uniform is ``U = (V + theta) / 2**(64 + level)``: ``level`` leading zero
@@ -14,6 +21,11 @@ bits are known, then the 64 bits of the word ``V``, and ``theta`` in [0, 1) is n
 
 All five have hazard at most 1 (S falls at most as fast as e^-x) and a log-density that never falls faster
 than slope -1, so that an *ordered* list may be released (Theorem 60). Their scale is 1.
+
+Gaussian noise of standard deviation 1, for one winner only.
+
+It is not among the named kinds: its tail is lighter than that of every exponential, so no pure guarantee exists, no
+list may be released under it, and its cost grows with the number of candidates (docs/mechanisms/noisy-max.md).
 """
 
 from __future__ import annotations
@@ -25,10 +37,54 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist.exact import rough_noise
+from shortlist._imports import IMPORTS
 
 if TYPE_CHECKING:
     from flint import arb
+
+ROUGH = 2.0**-32
+PLAIN = 1 << 40
+MOST = np.iinfo(np.int64).max
+ONE = np.uint64(1)
+
+
+def _halves(words: Words) -> Indices:
+    """2^63 U, rounded down: with a sign, for such numbers become floats in half the time."""
+    return (words >> ONE).view(np.int64)
+
+
+def exponential(words: Words) -> Floats:
+    """-ln U"""
+    return -np.log(_halves(words))
+
+
+def gumbel(words: Words) -> Floats:
+    """-ln(-ln(1 - U))"""
+    q: Floats = -np.log(-np.log1p(_halves(words) * -(2.0**-63)))
+    return q
+
+
+def laplace(words: Words) -> Floats:
+    """-ln 2U up to 1/2, ln 2(1 - U) above"""
+    half = _halves(words)
+    less = np.minimum(half, MOST - half) * 2.0**-62
+    q: Floats = np.copysign(np.log(less), (1 << 62) - half)
+    return q
+
+
+def logistic(words: Words) -> Floats:
+    """ln(1 - U) - ln U"""
+    half = _halves(words)
+    q: Floats = np.log(MOST - half) - np.log(half)
+    return q
+
+
+def half_logistic(words: Words) -> Floats:
+    """ln(2 - U) - ln U"""
+    half = _halves(words)
+    q: Floats = np.log(2.0**64 - half) - np.log(half)
+    return q
+
 
 RELATIVE_ERROR = 2.0**-40
 """Assumed accuracy of numpy's log and log1p and of each float operation (true: about 2^-52). The slack of
@@ -279,7 +335,7 @@ EXPONENTIAL = Noise(
     _plain_tail,
     _exponential_quantile,
     _exponential_exact,
-    rough_noise.exponential,
+    exponential,
     kinks=(0.0,),
     releases_order=True,
 )
@@ -291,7 +347,7 @@ GUMBEL = Noise(
     _plain_tail,
     _gumbel_quantile,
     _gumbel_exact,
-    rough_noise.gumbel,
+    gumbel,
     bounded_range=True,
     releases_order=True,
 )
@@ -303,7 +359,7 @@ LAPLACE = Noise(
     _half_tail,
     _laplace_quantile,
     _laplace_exact,
-    rough_noise.laplace,
+    laplace,
     kinks=(0.0,),
     releases_order=True,
 )
@@ -315,7 +371,7 @@ LOGISTIC = Noise(
     _plain_tail,
     _logistic_quantile,
     _logistic_exact,
-    rough_noise.logistic,
+    logistic,
     releases_order=True,
 )
 HALF_LOGISTIC = Noise(
@@ -326,7 +382,7 @@ HALF_LOGISTIC = Noise(
     _double_tail,
     _half_logistic_quantile,
     _half_logistic_exact,
-    rough_noise.half_logistic,
+    half_logistic,
     kinks=(0.0,),
     releases_order=True,
 )
@@ -340,3 +396,51 @@ def noise_named(name: str) -> Noise:
         return KINDS[name]
     except (KeyError, TypeError):
         raise ValueError(f"noise={name!r} is not known; write one of {', '.join(map(repr, KINDS))}") from None
+
+
+HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+def _log_survival(x: Floats) -> Floats:
+    return _log_cdf(-x)
+
+
+def _log_cdf(x: Floats) -> Floats:
+    with IMPORTS:
+        from scipy.special import log_ndtr
+
+    result: Floats = log_ndtr(x)
+    return result
+
+
+def _log_density(x: Floats) -> Floats:
+    return -0.5 * x * x - HALF_LOG_TWO_PI
+
+
+def _decay(x: Floats) -> Floats:
+    """S(x) <= e^(-x^2/2) / 2 for x >= 0."""
+    return np.where(x < 0, 0.0, 0.5 * x * x + LN2)
+
+
+def _quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    """From the smaller of U and 1 - U: a relative error e of it moves the quantile by at most 2 e (S / f < 1.26)."""
+    with IMPORTS:
+        from scipy.special import ndtri_exp
+
+    upper = (np.asarray(level) == 0) & (words >= np.uint64(1 << 63))
+    log, error = log_uniform(np.where(upper, ~words, words), level)
+    q = -ndtri_exp(np.minimum(log, -LN2))
+    return np.where(upper, -q, q), 2.0 * error + RELATIVE_ERROR * (1.0 + np.abs(q))
+
+
+def _exact_quantile(v: int, bits: int) -> arb:
+    from flint import arb
+
+    rest = (1 << bits) - v
+    if not v or not rest:
+        return infinite(1 if rest else -1)
+    tail = arb(2).sqrt() * dyadic(2 * min(v, rest), bits).erfcinv()
+    return tail if v <= rest else -tail
+
+
+GAUSSIAN = Noise("gaussian", _log_survival, _log_cdf, _log_density, _decay, _quantile, _exact_quantile)

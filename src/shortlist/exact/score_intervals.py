@@ -17,9 +17,8 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.noise_distributions import PLAIN, ROUGH, Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
-from shortlist.exact.rough_noise import PLAIN, ROUGH
 
 POSITION_ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""

@@ -18,9 +18,8 @@ from functools import cache
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.class_bounds import relevant
 from shortlist.exact.noise_distributions import GUMBEL, Noise
-from shortlist.exact.subset_classes import Cells, Classes, log_sum, settle
+from shortlist.exact.subset_classes import Cells, Classes, log_sum, relevant, settle
 
 CELL_WIDTH = 1e-9
 """Cells are cut until the bounds of their masses differ by about this share of the total, or all scores are equal."""

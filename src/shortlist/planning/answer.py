@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from shortlist._reading import installed_frame
 from shortlist._text import text_table
@@ -15,10 +15,24 @@ from shortlist.pages.card import printed
 from shortlist.pages.guarantee_in_words import in_full
 from shortlist.pages.plan_plot import plot_plan
 from shortlist.pages.rounding import bound_text, chance_text, cost_text
-from shortlist.planning.goals import GOALS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+GOALS: dict[str, str] = {
+    "top": "the released set is exactly the true top k",
+    "great": "the set holds the best tenth and nothing beyond rank 1.1 k",
+    "good": "the set holds the best hundredth and nothing beyond rank 1.5 k",
+    "recall": "expected share of the true top k in the set",
+}
+
+
+def checked_goal(goal: object) -> Goal:
+    """A goal by its word."""
+    if not isinstance(goal, str) or goal not in GOALS:
+        raise ValueError(f"goal must be one of {', '.join(map(repr, get_args(Goal)))}, for example goal='top'")
+    return goal  # type: ignore[return-value]
+
 
 NUMBERS = ("epsilon", "rho", "delta", *GOALS)
 """Columns of numbers, as they are shown."""

@@ -21,8 +21,7 @@ from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.card import printed
 from shortlist.pages.plots import plot_comparison
-from shortlist.planning.candidates_for_plan import contestants
-from shortlist.planning.search import least_epsilon_reaching
+from shortlist.planning.search import contestants, least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords
 from shortlist.smallest import question_of

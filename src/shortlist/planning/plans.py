@@ -1,4 +1,17 @@
-"""Which mechanism, and how much epsilon: the answer before anything is spent.
+"""Plans: the epsilon that each mechanism needs for described data.
+
+Data described in a word: counts of a public shape, so that nobody's data has to be looked at to plan.
+
+What a user may aim at.
+
+Where canonical top-k collapses: below one epsilon the crowd of junk sets outweighs the true top k (Definition 124).
+
+The classes of sets (i, j), i = 0..k-1, j = 0..d-k-1, hold C(i + j, i) sets each, every one with the weight
+e^{-(eps / R) ((1 - g) A_i + g B_j)} of the top set, A_i = x_[k-i] - x_[k+1] and B_j = x_[k] - x_[k+1+j]. The top set
+stands out from every class while ln C(i + j, i) is less than the exponent; the collapse point is the largest epsilon
+at which some class still reaches it.
+
+Which mechanism, and how much epsilon: the answer before anything is spent.
 
 A plan is computed from a described shape or from public scores, never from private ones.
 """
@@ -13,23 +26,107 @@ from typing import Unpack
 
 import numpy as np
 
-from shortlist._arrays import Values
-from shortlist.accounting.checked_numbers import flag, number
-from shortlist.exact.collapse import collapse_point
+from shortlist._arrays import Indices, Values
+from shortlist._imports import IMPORTS
+from shortlist.accounting.checked_numbers import count, flag, number
 from shortlist.exact.effort import searching
 from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall
 from shortlist.mechanisms.canonical.mechanism import default_gamma
 from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
-from shortlist.planning.answer import MOST, Plan, PlanRow
-from shortlist.planning.candidates_for_plan import affordable, contestants, cost
-from shortlist.planning.goals import checked_goal
-from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
-from shortlist.planning.search import TYPICAL, least_with_slope
-from shortlist.planning.shapes import shaped
+from shortlist.planning.answer import MOST, Plan, PlanRow, checked_goal
+from shortlist.planning.search import TYPICAL, affordable, contestants, cost, least_epsilon_of_a_list, least_with_slope
 from shortlist.scores import Scores, ScoreWords
 from shortlist.smallest import question_of
+
+EXAMPLES = "'zipf:1.1', 'geometric:0.9' or 'flat:200'"
+MOST_ITEMS = 10_000_000
+
+
+def shaped(shape: object, items: object, users: object, k: int) -> Indices:
+    """How many users hold each item, the most popular first.
+
+    * ``zipf:S``: users / i^S hold the i-th item;
+    * ``geometric:Q``: users Q^(i-1), 0 < Q < 1;
+    * ``flat:STEP``: everybody holds each of the k best, and STEP users fewer each of the others.
+
+    Examples
+    --------
+    >>> shaped("zipf:1", 4, 120, 2)
+    array([120,  60,  40,  30])
+    >>> shaped("flat:20", 4, 120, 2)
+    array([120, 120, 100, 100])
+    """
+    kind, value = _parsed(shape)
+    number, people = count("items", items), count("users", users)
+    if number > MOST_ITEMS:
+        raise ValueError(f"items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
+    rank = np.arange(1.0, number + 1)
+    if kind == "zipf":
+        with np.errstate(over="ignore"):  # nobody holds items so rare
+            counts = people / rank**value
+    elif kind == "geometric":
+        if not 0 < value < 1:
+            raise ValueError("shape: a geometric ratio is between 0 and 1, for example 'geometric:0.9'")
+        counts = people * value ** (rank - 1)
+    else:
+        if value != int(value) or value > people:
+            raise ValueError("shape: a step is a whole number of users, at most users, for example 'flat:200'")
+        counts = np.where(rank <= k, people, people - value)
+    return np.floor(counts).astype(np.int64)
+
+
+def _parsed(shape: object) -> tuple[str, float]:
+    word = shape if isinstance(shape, str) else ""
+    kind, _, text = word.partition(":")
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if kind not in ("zipf", "geometric", "flat") or not 0 <= value < np.inf:
+        raise ValueError(f"shape must be a word and a number, for example {EXAMPLES}")
+    return kind, value
+
+
+def collapse_point(values: Values, k: int, gamma: float, range_sensitivity: float = 1.0) -> float:
+    """max over (i, j) of R ln C(i + j, i) / ((1 - g) A_i + g B_j); infinite if a tie makes a crowd out of the top set.
+
+    Parameters
+    ----------
+    values
+        The scores, in any order.
+    k, gamma
+        How many are chosen, and the weight of the worst score inside.
+
+    Examples
+    --------
+    >>> step = np.repeat([100, 0], [100, 3996])  # 100 of 4,096 at 100, the rest at 0
+    >>> round(collapse_point(step, 100, 0.5), 2)
+    4.63
+    """
+    with IMPORTS:
+        from scipy.special import gammaln
+
+    x = np.sort(np.asarray(values, np.float64))[::-1]
+    x = x[x > -np.inf]
+    if not 1 <= k < len(x):
+        return 0.0
+    log_factorial = gammaln(np.arange(len(x) + 1) + 1.0)
+    fall = gamma * (x[k - 1] - x[k:])
+    j = np.arange(len(fall))
+    largest = 0.0
+    for i in range(1, k):
+        sets = log_factorial[i + j] - log_factorial[i] - log_factorial[j]
+        loss = (1.0 - gamma) * (x[k - 1 - i] - x[k]) + fall
+        crowded = (sets > 0) & (loss <= 0)
+        if crowded.any():
+            return math.inf
+        apart = loss > 0
+        if apart.any():
+            largest = max(largest, float((sets[apart] / loss[apart]).max()))
+    return range_sensitivity * largest
+
 
 LEAST = 1e-9
 """An epsilon below this gives nothing away, and picks nothing."""

@@ -1,12 +1,33 @@
-"""The least epsilon that is enough, in few evaluations, since each one is an exact law."""
+"""Search for the least epsilon that reaches a goal.
+
+The least epsilon that is enough, in few evaluations, since each one is an exact law.
+
+What a list without a public domain costs under (epsilon, delta), by the split of delta that it chooses itself.
+
+LimitedDomainTopK divides delta between its bar and the conversion of its rounds. A plan takes the calibrated
+parameters from the mechanism, so it promises what the mechanism does and nothing else.
+
+Who may answer the question, and what the same law costs in each currency.
+
+Every law has one parameter, the pure epsilon p it would cost (k rounds of e cost p = k e). A method whose rounds have
+bounded range converts: its rho is `rounds` times that of a round of e, and (epsilon, delta) follows by the tightest
+accountant. So one search for p serves all budgets.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
+from shortlist.accounting.renyi import largest_range, range_rho
 from shortlist.exact.crossing import crossing
 from shortlist.exact.effort import rough
+from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.limited_domain.entry import rates
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.plan_rows import Currency, Domain, Planned
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 
 LEAST, MOST = -100.0, 27.0
 """Epsilons are sought between e^-100 and e^27."""
@@ -179,3 +200,131 @@ def _log_odds(chance: float) -> float:
     if chance <= 0.0:
         return -STEEPEST
     return STEEPEST if chance >= 1.0 else max(-STEEPEST, math.log(chance) - math.log1p(-chance))
+
+
+Race = Callable[[float, float], float]
+"""(e of a round, delta of the bar) -> how far the list gets."""
+
+SLACK = 1 + 4e-6
+"""On every converted cost. Calibration finds e from below, to 1.5 parts in a million, lists leave a tenth of one to
+spare, and epsilon grows with no more than the square of e: a mechanism that is given this epsilon has the e that was
+tried."""
+
+TRIES = 6
+LOOSE = 0.03
+"""How exactly the epsilon is sought that says which bar is likely: the shares of delta are far apart."""
+NEARBY = 0.15
+"""From so near, in ln epsilon, it is not sought at all."""
+
+
+def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
+    return LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta))
+
+
+def least_epsilon_of_a_list(
+    race: Race,
+    k: int,
+    delta: float,
+    target: float,
+    near: tuple[tuple[float, float], float],
+    *,
+    width: float,
+    most: float,
+) -> float:
+    """The least epsilon at which LimitedDomainTopK itself reaches `target`, rounded up; infinite beyond `most`.
+
+    Calibration is slow and the race is fast, so the search runs over e with the bar held, the cost of that e follows,
+    and the mechanism says which bar it would choose there (first which it is likely to), until it is the same.
+    Whatever is returned was tried with the mechanism's own bar, and its own e or a smaller one. `near` says where to
+    begin, with which slope, and how far to the next try; from nearby it is taken at its word, for the first bar is only
+    a likely one.
+    """
+    (start, slope), step = near
+
+    def least(bar: float, width: float) -> tuple[float, float]:
+        with rough():  # whether it is enough is tried below, by the mechanism's own parameters
+            return least_with_slope(
+                lambda p: race(p / k, bar), target, start=start, width=width, step=step, slope=slope
+            )
+
+    def cost(p: float, bar: float) -> float:
+        return max(_cost(k, p, delta - bar), width * p)  # a positive one, even where delta alone would do
+
+    bar, enough, tried = delta / 2, math.inf, math.inf
+    p = start
+    if step > NEARBY:
+        p, slope = least(bar, LOOSE)
+    if 0 < p <= most:
+        start, step = p, LOOSE
+        bar = _of(k, cost(p, bar), delta).likely_bar
+    for _ in range(TRIES):
+        held, (p, slope) = bar, least(bar, width)
+        if not 0 < p <= most:
+            return math.inf if p else 0.0
+        start, step = p, 10 * width  # another bar changes little
+        tried = cost(p, held)
+        bar = _of(k, tried, delta).bar_delta
+        # with the same bar it has at least this e: that is what SLACK is for, and nothing need be calibrated
+        own = (p / k, bar) if bar == held < delta else rates(k, tried, delta)
+        if race(*own) >= target:
+            enough = min(enough, tried)
+        if bar == held:
+            break
+    while not math.isfinite(enough):
+        tried *= 1 + width
+        if race(*rates(k, tried, delta)) >= target:
+            enough = tried
+    return enough
+
+
+def _cost(k: int, p: float, converts: float) -> float:
+    if converts <= 0:
+        return p
+    return min(p, BoundedRange(p / k).repeat(k).epsilon_at(converts)) * SLACK
+
+
+def contestants(
+    k: int, domain: Domain, ordered: bool, most: int | None = None, shared: int | None = None
+) -> list[Planned]:
+    """All methods that release k items of such a domain, in order if that is wanted; sets first.
+
+    With those that need a cap, where each person counts for `most` items; and as they are with capped weights, where
+    these came with the counts and each person shares a vote among at most `shared` items.
+    """
+    capped = [] if most is None else [one for entry in ENTRIES for one in entry.capped(k, most)]
+    weighed = [] if shared is None else [one for entry in ENTRIES for one in entry.weighed(k, shared)]
+    better = {(one.label, one.currencies) for one in weighed}
+    plain = [one for entry in ENTRIES for one in entry.planned(k) if (one.label, one.currencies) not in better]
+    listed = [one for one in (*plain, *weighed, *capped) if one.domain == domain]
+    return sorted((one for one in listed if one.ordered or not ordered), key=lambda one: one.ordered)
+
+
+def cost(contestant: Planned, currency: Currency, p: float, delta: float) -> tuple[float, float]:
+    """(epsilon, rho) of a release with pure epsilon p; rho is NaN outside zCDP, epsilon is at delta; rounded up.
+
+    In the unknown domain half of delta is the bar's under zCDP, so the other half converts.
+    """
+    if not 0 < p < math.inf:
+        return p, math.nan if currency != "zcdp" else p
+    if currency == "pure":
+        return p, math.nan
+    if contestant.one_pair and currency == "approx":
+        return p, math.nan
+    each = BoundedRange(p / contestant.rounds)
+    left = delta / 2 if contestant.domain == "unknown" else delta
+    if currency == "approx":
+        whole = each if contestant.rounds == 1 else each.repeat(contestant.rounds)
+        return min(p, whole.epsilon_at(left)) * SLACK, math.nan
+    rho = contestant.rounds * range_rho(p / contestant.rounds) * SLACK
+    return ZCDP(rho).epsilon_at(left), rho
+
+
+def affordable(contestant: Planned, currency: Currency, epsilon: float, delta: float) -> tuple[float, float]:
+    """(p, rho): the largest pure epsilon of a release that costs at most epsilon (at delta) in that currency."""
+    if currency == "pure" or (contestant.one_pair and currency == "approx"):
+        return epsilon, math.nan
+    left = delta / 2 if contestant.domain == "unknown" else delta
+    if currency == "approx":
+        return contestant.rounds * epsilon_of_a_round(contestant.rounds, ApproxDP(epsilon, left)), math.nan
+    rho = calibrate(ZCDP, ApproxDP(epsilon, left))
+    return contestant.rounds * largest_range(rho, contestant.rounds), rho

@@ -11,8 +11,7 @@ from shortlist.exact.noise_distributions import LAPLACE, Noise
 from shortlist.exact.partial_reals import Draw, floor_of, nearest_float, total, word
 from shortlist.exact.truncated_geometric import LARGEST, Geometric
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.grid import Grid, Runners
-from shortlist.sampling.threshold_runner import Runner
+from shortlist.sampling.race_batch import Grid, Runner, Runners
 
 FLOAT_ERROR = 2.0**-40
 """Relative, of float operations here; the truth is about 2^-52."""

@@ -16,9 +16,8 @@ from shortlist._arrays import Indices, Values
 from shortlist.exact.noise_distributions import Noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race_of_hits
-from shortlist.sampling.skip_levels import LEVELS
 from shortlist.sampling.skip_schedule import plan_of_all
-from shortlist.sampling.skipping import Batch, Hits, SkipPlan
+from shortlist.sampling.skipping import LEVELS, Batch, Hits, SkipPlan
 
 ROWS, HITS = 1 << 12, 1 << 17
 """Rows at a time, and about so many hits."""

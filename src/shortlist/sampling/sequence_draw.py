@@ -1,14 +1,23 @@
-"""Drawing one ordered sequence in proportion to e^(-rate loss), exactly (Theorem 78, Lemma 189).
+"""Draw ordered lists, and race them.
+
+Drawing one ordered sequence in proportion to e^(-rate loss), exactly (Theorem 78, Lemma 189).
 
 A cell of losses is proposed in proportion to an integer that is surely above its mass; in it a whole loss, all alike,
 unless N is the same all over it. The loss is accepted with the exact ratio of its mass to its share, decided in balls.
 Then every place takes a uniform rank among those it may have and that are left: a shuffle that stops early.
+
+The first arrival among all ordered sequences under exponential noise, without drawing them all (Theorem 190).
+
+With U_s uniform, the sequence with the largest noise - loss_s is the one with the least U_s / p_s, p_s = e^-loss_s. The
+right sequence arrives at a uniform time; the others are proposed as by `sequence_draw`, at the times of a Poisson
+process that is thinned as for subsets.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import log, prod
@@ -16,11 +25,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.exact.partial_reals import ball
+from shortlist._arrays import Indices
+from shortlist.exact.partial_reals import Lazy, Uniform, ball, rounded
 from shortlist.exact.sequence_classes import Cells, Ladder, cells, times
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.proportional_draw import Shares, shares
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.subset_draw import after, first_proposal
+from shortlist.sampling.subset_rejection import ERROR, LIGHTEST, MARGIN
+from shortlist.sampling.uniforms import Shares, WordStream, shares
 
 if TYPE_CHECKING:
     from flint import arb
@@ -121,3 +132,107 @@ def shuffled_sequence(reach: list[int], stream: WordStream) -> list[int]:
         ranks.append(array.get(j, j))
         array[j] = array.get(i, i)
     return ranks
+
+
+LN2 = math.log(2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceProposal:
+    """A sequence of ranks, to be accepted with probability 2^shift e^-lead mass / of; the right one never is."""
+
+    ranks: list[int]
+    level: Level
+    envelope: SequenceEnvelope
+    of: int
+    """The weight of its cell."""
+    loss: float
+    """What the sequence loses beside the right one, to a relative error of 2^-48."""
+    low: float
+    high: float
+
+    def chance(self) -> arb:
+        lead = (-ball(self.envelope.lead)).exp()
+        return self.level.mass() * lead * ball(Fraction(2) ** self.envelope.shift / self.of)
+
+    def weight(self) -> arb:
+        """e^-loss"""
+        return (-ball(self.envelope.exact_loss(self.ranks))).exp()
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceEnvelope:
+    """Cells with integer weights, at least 2^shift times the mass of their sequences beside that of the right one."""
+
+    sequences: Sequences
+    """All of them, as if the right one had no lead."""
+    lead: Fraction
+    """By how much the right sequence is ahead of a loss of 0."""
+    shift: int
+    cumulative: Indices
+
+    @property
+    def total(self) -> int:
+        return int(self.cumulative[-1])
+
+    def exact_loss(self, ranks: list[int]) -> Fraction:
+        """What a wrong sequence loses beside the right one."""
+        steps = self.sequences.steps
+        missed = steps.whole(np.arange(steps.k)) - steps.whole(np.array(ranks))
+        return self.sequences.rate * int(missed.max()) + self.lead
+
+    def propose(self, stream: WordStream) -> SequenceProposal:
+        cell = int(np.searchsorted(self.cumulative, stream.below(self.total), side="right"))
+        weight = int(self.cumulative[cell]) - (int(self.cumulative[cell - 1]) if cell else 0)
+        level = self.sequences.level(cell, stream)
+        ranks = shuffled_sequence(level.reach, stream)
+        if ranks == list(range(len(ranks))):
+            return SequenceProposal(ranks, replace(level, mass=_nothing), self, weight, 1.0, -math.inf, -math.inf)
+        lead, deep = rounded(self.lead), rounded(self.sequences.rate * level.loss)
+        log = level.log_mass - lead + self.shift * LN2 - math.log(weight)
+        error = ERROR * (2000.0 + abs(self.shift) + abs(level.log_mass) + 2.0 * deep + lead)
+        return SequenceProposal(ranks, level, self, weight, rounded(self.exact_loss(ranks)), log - error, log + error)
+
+
+def _nothing() -> arb:
+    from flint import arb
+
+    return arb(0)
+
+
+def envelope_of(steps: Ladder, rate: Fraction) -> SequenceEnvelope:
+    """The envelope of all sequences of a ladder but the right one, whose loss is the first of the ladder."""
+    sequences = Sequences(replace(steps, first=0), rate)
+    lead = -steps.first * rate
+    logs = sequences.cells.upper - rounded(lead)
+    halvings = math.ceil(max(float(logs.max()) / LN2 + MARGIN, LIGHTEST))
+    bits = 60 - len(logs).bit_length()
+    weights = np.floor(np.exp(logs - halvings * LN2) * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1
+    return SequenceEnvelope(sequences, lead, bits - halvings, np.cumsum(weights))
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceRace:
+    """A race of all sequences, and perhaps of one more, which can be run again and again."""
+
+    envelope: SequenceEnvelope
+    other: Callable[[Uniform], Lazy] | None = None
+    """When the other one arrives, as a function of a uniform number."""
+
+    def draw(self, source: Source) -> list[int] | None:
+        """The winner's ranks, or None if the other one wins."""
+        return self._winner(WordStream(source))
+
+    def draw_many(self, source: Source, draws: int) -> list[list[int] | None]:
+        """Independent winners."""
+        stream = WordStream(source, ahead=1024)
+        return [self._winner(stream) for _ in range(draws)]
+
+    def _winner(self, stream: WordStream) -> list[int] | None:
+        right = Uniform(stream.word)
+        other = None if self.other is None else self.other(Uniform(stream.word))
+        beaten = other is not None and after(right, other)
+        proposal = first_proposal(self.envelope, other if other is not None and beaten else right, stream)
+        if proposal is not None:
+            return proposal.ranks
+        return None if beaten else list(range(self.envelope.sequences.steps.k))

@@ -1,14 +1,36 @@
-"""Exactly uniform choices: words one by one, integers below a bound, subsets, orders."""
+"""Uniform numbers drawn bit by bit, and what is drawn from them alone.
+
+Exactly uniform choices: words one by one, integers below a bound, subsets, orders.
+
+Drawing one of many with chances in proportion to masses that are known as exact expressions.
+
+Floats give every mass an integer share that is surely above it; a proposal in proportion to the shares is accepted
+with the exact ratio of mass to share, decided in balls where floats are not enough. So the law is the exact one.
+
+One exact draw of a whole number from a law whose chances have rational ratios and a known sum.
+
+The least k with w_1 + .. + w_k > U Z, in balls: U is drawn as far as the decision needs, so that the law is the
+stated one and no float is between.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist._arrays import Indices, Words
-from shortlist.exact.partial_reals import Uniform
+from shortlist._arrays import Floats, Indices, Words
+from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
 from shortlist.sampling.entropy import Source
+
+if TYPE_CHECKING:
+    from flint import arb
 
 FEW = 32
 """So many members of a subset are drawn one by one, more of them in bulk."""
@@ -119,3 +141,84 @@ def _about(size: int, about: int, stream: WordStream) -> Indices:
     product = stream.words(about // 2 + 1).view(np.uint32).astype(np.uint64) * np.uint64(size)
     fair = (product & np.uint64(HALF - 1)) >= HALF % size
     return (product[fair] >> np.uint64(32)).astype(np.int64)
+
+
+SHARES = 1 << 52
+"""The shares add up to about so many."""
+
+SHARE_SLACK = 2e-4
+"""By how much shares are raised; the logarithms must be right to half of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Integer shares of the masses e^logs, all above SHARES e^(log - unit)."""
+
+    logs: Floats
+    unit: float
+    sums: Indices
+
+    def propose(self, stream: WordStream) -> int:
+        """One place, in proportion to the shares."""
+        return int(np.searchsorted(self.sums, stream.below(int(self.sums[-1])), side="right"))
+
+    def accepted(self, place: int, mass: Callable[[], arb], stream: WordStream, log_mass: float | None = None) -> bool:
+        """A coin with the chance SHARES mass / (share e^unit); the mass is that of the place, or less."""
+        share = int(self.sums[place]) - (int(self.sums[place - 1]) if place else 0)
+        coin = Uniform(stream.word)
+        ratio = (
+            (float(self.logs[place]) if log_mass is None else log_mass) - self.unit + math.log(SHARES) - math.log(share)
+        )
+        if math.log(coin.high) < ratio - SHARE_SLACK:
+            return True
+        factor, unit = Fraction(SHARES, share), Fraction(self.unit)
+        return is_positive(formula(lambda: ball(factor) * mass() * (-ball(unit)).exp() - coin.ball(), [coin]))
+
+
+def shares(logs: Floats) -> Shares:
+    """The shares of masses whose logarithms are known to within half of SHARE_SLACK (-inf for none)."""
+    top = float(logs.max())
+    unit = top + float(np.log(np.exp(logs - top).sum()))
+    return Shares(logs, unit, np.cumsum(np.floor(np.exp(logs - unit + SHARE_SLACK) * SHARES).astype(np.int64) + 1))
+
+
+Ladder = tuple[int, Callable[[int], Fraction], Callable[[], "arb"]]
+"""(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
+
+
+def draw_number(ladder: Ladder, most: int | None, stream: WordStream) -> int:
+    """K, exactly; `most` is the largest k, None if there is none."""
+    from flint import ctx
+
+    uniform = Uniform(stream.word)
+    while True:
+        with ctx.workprec(64 + uniform.bits):
+            number = _least(ladder, most, uniform.ball())
+        if number is not None:
+            return number
+        uniform.refine()
+
+
+def _least(ladder: Ladder, most: int | None, uniform: arb) -> int | None:
+    """The least k whose sum is above U Z; None where the bits that are known do not tell."""
+    k, ratio, total = ladder
+    aim = uniform * total()
+    weight = whole = ball(Fraction(1))
+    while k != most and not whole > aim:
+        if not whole < aim:
+            return None
+        weight = weight * ball(ratio(k))
+        whole = whole + weight
+        k += 1
+    return k
+
+
+def whole_shares(weights: Sequence[Fraction]) -> list[int]:
+    """Running sums of whole numbers that are in proportion to the weights, exactly."""
+    scale = math.lcm(*(weight.denominator for weight in weights))
+    return list(accumulate(int(weight * scale) for weight in weights))
+
+
+def draw_place(sums: Sequence[int], stream: WordStream) -> int:
+    """A place, in proportion to the steps of running sums."""
+    return bisect_right(sums, stream.below(sums[-1]))

@@ -10,7 +10,7 @@ from shortlist._text import about
 from shortlist.exact.effort import rough
 from shortlist.mechanisms import KeySet
 from shortlist.pages.rounding import chance_text
-from shortlist.planning.shapes import shaped
+from shortlist.planning.plans import shaped
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
 from shortlist.studio.form import Form, Offer

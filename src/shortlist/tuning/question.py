@@ -15,7 +15,7 @@ from shortlist.accounting.tuned import Mixed, RunLaw, Tuned
 from shortlist.exact.crossing import crossing, narrowed, neighbours
 from shortlist.mechanisms.checks import Budget, checked_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.sampling.run_number_draw import whole_shares
+from shortlist.sampling.uniforms import whole_shares
 
 CLOSE = 1e-3
 """How near, relatively, gamma comes to the best one where that has no closed form; the guarantee it has is exact."""

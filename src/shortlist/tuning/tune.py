@@ -11,8 +11,7 @@ from shortlist.accounting.tuned import RunLaw, Tuned
 from shortlist.mechanisms.checks import check_ledger, checked_source
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.run_number_draw import draw_number, draw_place
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.uniforms import WordStream, draw_number, draw_place
 from shortlist.tuning.best import Best
 from shortlist.tuning.question import Grid, checked_budget, checked_runs, one_run, runs_within
 

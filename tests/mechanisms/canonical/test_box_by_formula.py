@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from shortlist.audit.enumeration import alike
+from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
-from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from tests.helpers.box import shifts

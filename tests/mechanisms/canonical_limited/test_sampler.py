@@ -17,8 +17,8 @@ from shortlist.mechanisms.canonical_limited.sampler import LimitedSets, log_part
 from shortlist.mechanisms.large_gap import sampler as rationals
 from shortlist.mechanisms.stable import sampler as passing
 from shortlist.mechanisms.stable.sampler import passes, passes_many
-from shortlist.sampling import proportional_draw as shares
-from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
+from shortlist.sampling import uniforms as shares
+from shortlist.sampling.race_batch import Runner, best_of, how_many_above
 from shortlist.sampling.uniforms import WordStream, many_below
 from tests.helpers.support import assert_law, full_size, sized
 from tests.sampling.test_race import coarse, without_floats

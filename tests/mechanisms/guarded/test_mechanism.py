@@ -25,7 +25,7 @@ from shortlist.mechanisms.guarded import sampler as module
 from shortlist.mechanisms.guarded.law import guarded_chances
 from shortlist.mechanisms.guarded.mechanism import junk_from, rho_of, share_of
 from shortlist.mechanisms.guarded.sampler import guarded
-from shortlist.sampling.subset_draw_exponential import LateArrival
+from shortlist.sampling.subset_draw import LateArrival
 from tests.helpers.support import assert_law, full_size, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass

@@ -9,7 +9,7 @@ import pytest
 
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms.guarded.weights import Family
-from shortlist.sampling import subset_few
+from shortlist.sampling import subset_rejection as subset_few
 
 SHAPES: dict[str, Callable[[int], Any]] = {
     "zipf": lambda d: np.floor(1e4 / np.arange(1, d + 1) ** 0.8).astype(np.int64),

@@ -13,8 +13,8 @@ from shortlist.exact import sequence_classes
 from shortlist.exact.sequence_laws import levels, within
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-from shortlist.sampling import proportional_draw as shares
 from shortlist.sampling import sequence_draw
+from shortlist.sampling import uniforms as shares
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP, Scores
-from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.noise_distributions import GAUSSIAN
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.mechanisms.noisy_max.gaussian import winner_rate
 from shortlist.mechanisms.noisy_max.law import winner_probabilities

@@ -11,8 +11,8 @@ from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.certified.curves import custom
 from shortlist.certified.law import Law
 from shortlist.certified.races import choice_law, gap_density, guarded_choice, ordered_law, set_law
+from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise_distributions import KINDS
-from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 

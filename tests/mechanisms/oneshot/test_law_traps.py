@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from shortlist.exact import quadrature as panels
-from shortlist.exact.exceedance_counts import spectrum
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
-from shortlist.exact.quadrature import refined
-from shortlist.exact.saddlepoint import tilt
-from shortlist.exact.weighted_scores import crowd_of
+from shortlist.exact.quadrature import crowd_of, refined, tilt
+from shortlist.exact.set_chances import spectrum
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.mechanisms.oneshot.law import number_correct, quality, right_probability
 from tests.helpers.support import full_size, sized

@@ -12,8 +12,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
+from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise_distributions import KINDS
-from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.privacy import BoundedRange
 from tests.helpers.support import assert_law, full_size, histogram, sized

@@ -13,7 +13,7 @@ from shortlist.exact import sequence_classes
 from shortlist.mechanisms import JointTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.ordered_canonical.certified import law, losses
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-from shortlist.sampling import sequence_race
+from shortlist.sampling import sequence_draw as sequence_race
 from shortlist.sampling.uniforms import WordStream
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind

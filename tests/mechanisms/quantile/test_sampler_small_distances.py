@@ -11,7 +11,7 @@ from flint import arb, ctx, fmpq
 from shortlist.exact.partial_reals import Uniform
 from shortlist.mechanisms.quantile.nodes import Node
 from shortlist.mechanisms.quantile.sampler import Choice
-from shortlist.sampling.proportional_draw import SHARES
+from shortlist.sampling.uniforms import SHARES
 
 
 class Words:

@@ -17,11 +17,11 @@ from typing import cast
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
-from shortlist.exact.binomials import log_choose, log_run
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.exact.subset_chances import CHUNK, Chances, chances, top_bounds
+from shortlist.exact.subset_classes import log_choose, log_run
 
 RARE_CELLS = 1e-15
 """Cells whose chances add up to less than this are not looked into."""

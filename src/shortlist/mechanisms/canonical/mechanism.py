@@ -18,8 +18,7 @@ from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded
-from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.exact.tallied_scores import Tallied, positions_of, runs_of, tallied
+from shortlist.exact.ranked_subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.canonical.law import EveryoneLaw, SubsetLaw
 from shortlist.mechanisms.canonical.sampler import SubsetRace, prepare_rounded, prepare_subsets, rounded_up

@@ -15,13 +15,19 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import Uniform
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.member_rows import member_rows
-from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
-from shortlist.sampling.subset_draw_exponential import Found, first_arrival
-from shortlist.sampling.subset_few import FewClasses, falls_if_few, few_classes
-from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, Proposals, accepted, prepare
-from shortlist.sampling.subset_rows import Classes, in_proportion, race_in_rows
-from shortlist.sampling.subset_weights import APART, Weights, weights_of
+from shortlist.sampling.subset_draw import Found, Groups, first_arrival, runs_of
+from shortlist.sampling.subset_rejection import (
+    WIDTH,
+    Envelope,
+    FewClasses,
+    Loss,
+    Proposals,
+    accepted,
+    falls_if_few,
+    few_classes,
+    prepare,
+)
+from shortlist.sampling.subset_rows import APART, Classes, Weights, in_proportion, member_rows, race_in_rows, weights_of
 from shortlist.sampling.uniforms import WordStream, subset
 
 Class = tuple[int, int] | None

@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.binomials import log_choose
 from shortlist.exact.effort import is_wanted
 from shortlist.exact.quality import ranks_within
 from shortlist.exact.set_chances import MOST_SETS
+from shortlist.exact.subset_classes import log_choose
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.limited_domain.law import correct_labels, right_sets, working_list
 

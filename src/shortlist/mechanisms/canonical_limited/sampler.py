@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.binomials import log_choose
 from shortlist.exact.partial_reals import ball, rounded
+from shortlist.exact.subset_classes import log_choose
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.proportional_draw import Shares, shares
-from shortlist.sampling.uniforms import WordStream, subset
+from shortlist.sampling.uniforms import Shares, WordStream, shares, subset
 
 if TYPE_CHECKING:
     from flint import arb, fmpz

@@ -19,8 +19,7 @@ import numpy as np
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.ranked_subsets import ranked
-from shortlist.exact.tallied_scores import Tallied, positions_of, runs_of
+from shortlist.exact.ranked_subsets import Tallied, positions_of, ranked, runs_of
 from shortlist.extras import Extras
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.canonical.mechanism import CanonicalLaw, CanonicalTopK, counted_of

@@ -10,8 +10,7 @@ from shortlist._arrays import Indices, Mask
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.mechanisms.canonical.sampler import blocks, member_sets, weights_for
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_rows import Classes
-from shortlist.sampling.subset_weights import Weights
+from shortlist.sampling.subset_rows import Classes, Weights
 from shortlist.sampling.uniforms import WordStream
 
 Rows = Callable[[Weights, int, Source], tuple[Classes, Mask]]

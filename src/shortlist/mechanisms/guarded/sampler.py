@@ -20,11 +20,9 @@ from shortlist.mechanisms.canonical.sampler import members, proposals_of
 from shortlist.mechanisms.guarded.rows import drawn
 from shortlist.mechanisms.guarded.weights import Family
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_draw_exponential import LateArrival, after, first_proposal
-from shortlist.sampling.subset_few import FewClasses
-from shortlist.sampling.subset_rejection import Envelope, Proposal, Proposals
-from shortlist.sampling.subset_rows import Classes, Deadlines, Record, first_in_rows
-from shortlist.sampling.subset_weights import Weights
+from shortlist.sampling.subset_draw import LateArrival, after, first_proposal
+from shortlist.sampling.subset_rejection import Envelope, FewClasses, Proposal, Proposals
+from shortlist.sampling.subset_rows import Classes, Deadlines, Record, Weights, first_in_rows
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:

@@ -22,10 +22,8 @@ from shortlist.mechanisms.canonical.sampler import gumbel_class, members, propos
 from shortlist.mechanisms.guarded.rows import drawn
 from shortlist.mechanisms.guarded.weights import Family
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_few import FewClasses
-from shortlist.sampling.subset_rejection import ERROR, Envelope
-from shortlist.sampling.subset_rows import ROUNDING, Classes, in_proportion
-from shortlist.sampling.subset_weights import Weights
+from shortlist.sampling.subset_rejection import ERROR, Envelope, FewClasses
+from shortlist.sampling.subset_rows import ROUNDING, Classes, Weights, in_proportion
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:

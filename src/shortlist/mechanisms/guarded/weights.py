@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.class_bounds import sifted
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import Ranking
-from shortlist.exact.subset_classes import Classes, bounded, cover, log_sum, settle
-from shortlist.sampling.subset_draw_any_noise import runs_of
-from shortlist.sampling.subset_few import falls_if_few, log_sizes
-from shortlist.sampling.subset_rejection import ERROR, binomial_prefix_sum
+from shortlist.exact.subset_classes import Classes, bounded, cover, log_sum, settle, sifted
+from shortlist.sampling.subset_draw import runs_of
+from shortlist.sampling.subset_rejection import ERROR, binomial_prefix_sum, falls_if_few, log_sizes
 
 if TYPE_CHECKING:
     from flint import arb

@@ -21,8 +21,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Ladder, ladder
 from shortlist.exact.sequence_junk import Junk, junk_of
-from shortlist.exact.sequence_laws import Levels, SequenceLaw, levels
-from shortlist.exact.sequence_races import race_chances
+from shortlist.exact.sequence_laws import Levels, SequenceLaw, levels, race_chances
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
@@ -43,9 +42,8 @@ from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
-from shortlist.sampling.sequence_draw import Sequences
-from shortlist.sampling.sequence_race import SequenceRace, envelope_of
-from shortlist.sampling.subset_draw_exponential import LateArrival
+from shortlist.sampling.sequence_draw import SequenceRace, Sequences, envelope_of
+from shortlist.sampling.subset_draw import LateArrival
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from shortlist.exact.crossing import narrowed
-from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import keeps
-from shortlist.exact.noise_distributions import LAPLACE, Noise
+from shortlist.exact.noise_distributions import GAUSSIAN, LAPLACE, Noise
 from shortlist.mechanisms.checks import Budget
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 

@@ -16,7 +16,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.score_intervals import Contest
-from shortlist.sampling.threshold_runner import Runner
+from shortlist.sampling.race_batch import Runner
 from shortlist.scores import Scores, ScoreWords
 
 

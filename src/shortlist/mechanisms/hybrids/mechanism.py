@@ -34,8 +34,7 @@ from shortlist.mechanisms.sparse_vector.stream import ex_post
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
-from shortlist.sampling.race_batch import LINE, Field, Rows, padded
-from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
+from shortlist.sampling.race_batch import LINE, ExactFinish, Field, Rows, Runner, difference, how_many_above, padded
 from shortlist.scores import Scores, ScoreWords
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
@@ -291,7 +290,9 @@ def _estimated(scores: Scores) -> str:
     return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
 
 
-def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:
+def _best(
+    scores: Scores, most: int, scale: Fraction, source: Source, work: Work
+) -> tuple[list[int], list[ExactFinish]]:
     """The largest noisy scores, `most` of them or all there are."""
     values = scores._numbers
     finish = race(values, k=min(most, scores._choosable), scale=scale, noise=EXPONENTIAL, source=source, work=work)
@@ -304,5 +305,5 @@ def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
     return padded(rows.indices, ahead, k, LINE), padded(gaps, ahead, k, np.nan)
 
 
-def _lead(one: Finish, two: Finish) -> float:
+def _lead(one: ExactFinish, two: ExactFinish) -> float:
     return nearest_float(difference(one, two))

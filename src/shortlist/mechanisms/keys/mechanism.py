@@ -17,10 +17,10 @@ from shortlist._arrays import Floats, Indices, Values, sorted_rows
 from shortlist._reading import checked_flag
 from shortlist._text import about
 from shortlist.accounting.checked_numbers import count
-from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
 from shortlist.exact.key_ranking import Ranked, ranked_keys
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
+from shortlist.exact.noise_distributions import GAUSSIAN
 from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source

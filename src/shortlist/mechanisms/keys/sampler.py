@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._imports import IMPORTS
-from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import KeyBar
 from shortlist.exact.key_ranking import SteppedNoise
+from shortlist.exact.noise_distributions import GAUSSIAN
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.sampling.additive import whole_sums
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.skip_levels import levels, round_down
-from shortlist.sampling.skipping import successes
+from shortlist.sampling.skipping import levels, round_down, successes
 
 if TYPE_CHECKING:
     from flint import arb

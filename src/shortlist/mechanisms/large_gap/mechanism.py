@@ -12,8 +12,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checked_numbers import number, up
-from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import GUMBEL, Noise
+from shortlist.exact.noise_distributions import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded, rounded_down
 from shortlist.extras import Extras
 from shortlist.mechanisms.booking import record_of

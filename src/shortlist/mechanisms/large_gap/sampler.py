@@ -19,8 +19,8 @@ from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR, Noise
 from shortlist.exact.partial_reals import Draw, NoisyScore, rounded
 from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING, ranking
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.race_batch import best_of
 from shortlist.sampling.skipping import CHUNK
-from shortlist.sampling.threshold_runner import best_of
 from shortlist.sampling.uniforms import WordStream, many_below
 
 

@@ -13,15 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Values
-from shortlist.exact.best_loser import rows_at_a_time
 from shortlist.exact.effort import is_rough
-from shortlist.exact.exceedance_counts import circle, spectrum
 from shortlist.exact.line_race import LineRace
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.partial_reals import rounded
-from shortlist.exact.saddlepoint import untilted
+from shortlist.exact.quadrature import Crowd, untilted
+from shortlist.exact.set_chances import circle, rows_at_a_time, spectrum
 from shortlist.exact.unknown_domain_thresholds import dummies
-from shortlist.exact.weighted_scores import Crowd
 
 STEP = 0.25
 """Of the trapezoidal rule over ln t: its error for such integrands is below e^(-pi^2 / STEP), 1e-17."""

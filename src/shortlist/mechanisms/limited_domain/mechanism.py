@@ -43,8 +43,7 @@ from shortlist.mechanisms.unknown_domain import (
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
-from shortlist.sampling.race_batch import LINE, Field, padded
-from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
+from shortlist.sampling.race_batch import LINE, Field, Runner, best_of, how_many_above, padded
 from shortlist.scores import Scores, ScoreWords
 
 

@@ -15,9 +15,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import certified_rate, gaussian_rate
 from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin
+from shortlist.exact.noise_distributions import GAUSSIAN
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA

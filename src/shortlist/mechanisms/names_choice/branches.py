@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from shortlist._text import about
-from shortlist.exact.binomials import log_choose
 from shortlist.exact.partial_reals import rounded, rounded_down
+from shortlist.exact.subset_classes import log_choose
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA, MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.keys.mechanism import KeySet

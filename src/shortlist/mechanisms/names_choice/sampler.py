@@ -12,8 +12,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.partial_reals import ball, rounded
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.proportional_draw import shares
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.uniforms import WordStream, shares
 
 if TYPE_CHECKING:
     from flint import arb

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import up
-from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.noise_distributions import GAUSSIAN
 from shortlist.exact.partial_reals import exactly, rounded_down
 from shortlist.mechanisms.checks import (
     check_known_candidates,

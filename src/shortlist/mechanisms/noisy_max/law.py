@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.distinct_scores import Items, checked_scores, items_of
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.quadrature import blocks, refined
-from shortlist.exact.separation_integral import highest_density, separation_range
-from shortlist.exact.weighted_scores import crowd_of, gather
+from shortlist.exact.quadrature import blocks, crowd_of, gather, highest_density, refined, separation_range
+from shortlist.exact.set_chances import Items, checked_scores, items_of
 
 _SETTLED = 1e-10
 """Change accepted between two rules, the second with twice the nodes: its own error is about the square."""

@@ -19,22 +19,32 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Values
-from shortlist.exact.best_loser import coefficients, correct_in, included_in, threshold_range
-from shortlist.exact.distinct_scores import Items, checked_k, checked_scores, items_of
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.quadrature import blocks, refined
-from shortlist.exact.quality import Quality, quality_by, ranks_within
-from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.exact.separation_integral import (
+from shortlist.exact.quadrature import (
+    blocks,
+    crowd_of,
+    gather,
     highest_density,
     log_all_above,
     log_all_below,
+    refined,
     seen_above,
     seen_below,
     separation_range,
 )
-from shortlist.exact.set_chances import set_probabilities
-from shortlist.exact.weighted_scores import crowd_of, gather
+from shortlist.exact.quality import Quality, quality_by, ranks_within
+from shortlist.exact.score_intervals import Contest, kth_largest
+from shortlist.exact.set_chances import (
+    Items,
+    checked_k,
+    checked_scores,
+    coefficients,
+    correct_in,
+    included_in,
+    items_of,
+    set_probabilities,
+    threshold_range,
+)
 
 ERROR = 1e-9
 """Doubling the nodes a last time changed the value by at most this, so that its own error is far smaller."""

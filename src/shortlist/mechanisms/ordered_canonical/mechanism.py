@@ -15,8 +15,7 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.sequence_classes import ladder
-from shortlist.exact.sequence_laws import SequenceLaw, levels
-from shortlist.exact.sequence_races import race_chances
+from shortlist.exact.sequence_laws import SequenceLaw, levels, race_chances
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
@@ -32,8 +31,7 @@ from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.sequence_draw import Sequences
-from shortlist.sampling.sequence_race import SequenceRace, envelope_of
+from shortlist.sampling.sequence_draw import SequenceRace, Sequences, envelope_of
 from shortlist.scores import Scores, ScoreWords
 
 

@@ -18,8 +18,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive, rounded
 from shortlist.mechanisms.quantile.nodes import Node, Runs
-from shortlist.sampling.proportional_draw import SHARES, Shares, shares
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.uniforms import SHARES, Shares, WordStream, shares
 
 if TYPE_CHECKING:
     from flint import arb

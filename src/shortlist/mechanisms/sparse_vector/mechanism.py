@@ -36,8 +36,7 @@ from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.additive import add_pure_noise
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.noisy_threshold import Barrier, Test, passing
-from shortlist.sampling.noisy_threshold_batch import ManyRuns
+from shortlist.sampling.noisy_threshold import Barrier, ManyRuns, Test, passing
 from shortlist.scores import Number, Scores, ScoreWords
 from shortlist.sensitivities import exact_sensitivities
 from shortlist.smallest import question_of

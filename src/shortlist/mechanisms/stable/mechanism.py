@@ -14,8 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import number, up
-from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import GUMBEL, Noise
+from shortlist.exact.noise_distributions import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.stability_test import (
