@@ -67,6 +67,7 @@ def test_steps_of_two_users_are_refuted():
     assert not prove(lambda x: law(x, 2), pairs, PureDP(1.0)).holds
 
 
+@pytest.mark.traced
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("scores", [[3.0, 1.5, 1.2, 0.25], [2, 2, 1, 1], [5.0, 4.9, 4.8, 4.7, 0.0]], ids=str)
 def test_sets_are_drawn_with_their_certified_chances(scores, noise):
