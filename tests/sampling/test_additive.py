@@ -26,3 +26,11 @@ def test_whole_sums_are_the_same_in_floats_and_exactly(noise, scale, monkeypatch
 def test_sums_beyond_all_whole_numbers_are_cut():
     huge = additive.add_whole_noise(VALUES, scale=Fraction(10) ** 30, noise=LAPLACE, source=seeded(1))
     assert {abs(int(one)) for one in huge} == {LARGEST}
+
+
+def test_pure_noise_keeps_whole_numbers_whole_and_floats_real():
+    whole = additive.add_pure_noise(VALUES, scale=Fraction(5), source=seeded(2))
+    assert all(one == int(one) for one in whole)
+    assert any(one != value for one, value in zip(whole, VALUES.tolist(), strict=True))
+    real = additive.add_pure_noise(VALUES * 1.0, scale=Fraction(5), source=seeded(2))
+    assert any(one != int(one) for one in real)
