@@ -270,7 +270,7 @@ def test_a_delta_that_no_query_would_get_is_refused():
         MultiLabelPATE(rho=0.5, delta=5e-324, queries=2)
 
 
-ODD = [-1, 2**62, 0.5, -np.inf, np.inf, np.nan, 1e300]
+ODD = [-1, 2**62, 2**64, -(2**63) - 1, 2**2000, 0.5, -np.inf, np.inf, np.nan, 1e300]
 
 
 @pytest.mark.filterwarnings("error")

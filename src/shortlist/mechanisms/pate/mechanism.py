@@ -388,6 +388,12 @@ def _as_array(votes: object, dimensions: int, what: str) -> Indices:
     ballots = attempt(lambda: np.asarray(votes), ValueError, f"votes must be as many for every teacher: {what}")
     if ballots.ndim != dimensions or not ballots.size:
         raise ValueError(f"votes must have {dimensions} dimension{'s' * (dimensions > 1)} and not be empty: {what}")
+    if ballots.dtype == object and all(
+        isinstance(vote, int | float | np.integer | np.floating) for vote in ballots.flat
+    ):
+        # an integer beyond 64 bits is among them; a comparison with NaN is false
+        kept = [vote if abs(vote) < MANY else NOBODY for vote in ballots.flat]
+        ballots = np.array(kept, float).reshape(ballots.shape)
     if ballots.dtype.kind == "f":
         whole = (ballots == np.floor(ballots)) & (np.abs(ballots) < MANY)
         ballots = np.where(whole, ballots, NOBODY).astype(np.int64)
