@@ -22,7 +22,7 @@ def _rows(k: int) -> Sequence[Planned]:
 ENTRY = Entry(
     kind=CanonicalTopK,
     page="canonical.md",
-    summary="one noisy maximum over all sets of k: the least epsilon for the true top k",
+    summary="one noisy maximum over all sets of k",
     gives="a set of k",
     budgets="pure; zCDP and (ε, δ) with Gumbel noise",
     methods=(

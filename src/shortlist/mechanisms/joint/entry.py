@@ -9,7 +9,7 @@ from shortlist.mechanisms.plan_rows import listed
 ENTRY = Entry(
     kind=JointTopK,
     page="joint.md",
-    summary="the exponential mechanism over ordered sequences, the strongest published competitor",
+    summary="the exponential mechanism over ordered sequences",
     gives="k items in order",
     budgets="pure, zCDP, (ε, δ)",
     methods=(

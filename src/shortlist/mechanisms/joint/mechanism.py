@@ -1,4 +1,4 @@
-"""Joint top-k: the exponential mechanism over ordered sequences (Theorem 77), the strongest published competitor."""
+"""Joint top-k: the exponential mechanism over ordered sequences (Theorem 77)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def _rows(k: int) -> Sequence[Planned]:
 ENTRY = Entry(
     kind=OrderedCanonicalTopK,
     page="ordered-canonical.md",
-    summary="one noisy maximum over all lists of k, the right one ahead by its gap: the least epsilon for the order",
+    summary="one noisy maximum over all lists of k, in which the right list leads by its gap",
     gives="k items in order",
     budgets="pure; zCDP and (ε, δ) with Gumbel noise",
     methods=(
