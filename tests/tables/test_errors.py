@@ -4,6 +4,7 @@ import copy
 import pickle
 import tempfile
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import duckdb
@@ -210,6 +211,12 @@ def test_an_interrupt_inside_an_engine_is_an_interrupt_and_tells_nothing():
         assert_silent(caught.value)
 
 
+def as_ours(function):
+    """The function, as if a module of the package had it."""
+    places = {**globals(), "__name__": "shortlist.tables.files"}
+    return FunctionType(function.__code__, places, argdefs=function.__defaults__, closure=function.__closure__)
+
+
 def test_errors_of_our_own_stay_what_they_are_inside_an_engine(tmp_path):
     """With all that they hold, and without what they came from: that may quote a row."""
     ledger = sl.Ledger(tmp_path / "l.db", budget=sl.privacy.PureDP(1.0))
@@ -226,11 +233,23 @@ def test_errors_of_our_own_stay_what_they_are_inside_an_engine(tmp_path):
                 raise error  # noqa: B904
 
         with pytest.raises(type(error)) as caught:
-            in_one_sentence("it failed", failed)
+            in_one_sentence("it failed", as_ours(failed))
         assert (caught.value, str(caught.value)) == (error, str(error))
         assert_silent(caught.value)
         frames = [one.frame for one in caught.traceback if one.name == "failed"]
         assert not frames
+
+
+@pytest.mark.parametrize("kind", [TableError, MissingPackageError, sl.privacy.LedgerError])
+def test_a_function_of_the_callers_that_runs_on_rows_tells_nothing_by_our_errors(kind):
+    def told(cell):
+        raise kind(cell)
+
+    rows = pl.LazyFrame({"user": [1], "item": [SECRET]})
+    rows = rows.with_columns(pl.col("item").map_elements(told, return_dtype=pl.String))
+    with pytest.raises(TableError, match=rf"the engine refused \({kind.__name__}\)$") as caught:
+        sl.count(rows, user="user", item="item", candidates=["a"])
+    assert_silent(caught.value)
 
 
 @pytest.mark.parametrize("kind", [ValueError, TypeError, KeyError, ImportError, OSError, RuntimeError, Exception])

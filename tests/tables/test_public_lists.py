@@ -119,6 +119,25 @@ def test_a_label_is_no_path_and_a_table_in_an_engine_is_known_by_identity(tmp_pa
         assert not refused(query, table)
 
 
+def test_a_table_of_a_database_asked_for_twice_is_one_table():
+    line = ibis.duckdb.connect()
+    line.create_table("rows", {"film": [SECRET], "year": [1]})
+    table, again = line.table("rows"), line.table("rows")
+    for query in (again, again.film, again.select("film")):
+        assert refused(query, table)
+    assert not refused(line.create_table("films", {"film": [SECRET]}), table)
+    assert not refused(ibis.duckdb.connect().create_table("rows", {"film": [SECRET], "year": [1]}), table)
+
+
+def test_a_part_of_a_polars_table_in_several_parts_is_refused():
+    parts = [pl.DataFrame({"film": FILMS[:300]}), pl.DataFrame({"film": FILMS[300:]})]
+    table = pl.concat(parts, rechunk=False)
+    assert table["film"].n_chunks() == 2
+    for part in (*parts, table, table["film"], table["film"][290:310]):
+        assert refused(part, table)
+    assert not refused(parts[0], parts[1])
+
+
 ASKS: dict[str, Any] = {
     "count": lambda rows, listed, ledger: sl.count(rows, user="who", item="film", candidates=listed),
     "count groups": lambda rows, listed, ledger: sl.count(rows, user="who", item="film", by="year", groups=listed),

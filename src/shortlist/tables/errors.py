@@ -26,20 +26,21 @@ class TableError(ValueError):
 
 
 PUBLIC = (TableError, MissingPackageError, LedgerError, BudgetExceeded, ApprovalNeeded)
-"""Errors of this package alone, with public texts. No engine raises them."""
+"""Errors of this package alone, with public texts where its own code raises them."""
 
 
 def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
     """What the action gives. Engines put rows into their errors; ours say what failed, and in which class of error.
 
-    Errors of our own (`PUBLIC`) stay what they are, without what they came from. The error is raised outside of any
-    `except`, for `from None` hides the engine's and keeps it as `__context__`.
+    Errors of our own (`PUBLIC`) that our own code raises stay what they are, without what they came from. The error is
+    raised outside of any `except`, for `from None` hides the engine's and keeps it as `__context__`.
     """
     told: BaseException
     try:
         return action()
     except PUBLIC as error:
-        told = error.with_traceback(None)
+        told = error if _is_raised_here(error) else TableError(f"{what}: {_reason(error)}")
+        told = told.with_traceback(None)
         told.__cause__ = told.__context__ = None
     except KeyboardInterrupt:
         told = KeyboardInterrupt()
@@ -49,6 +50,14 @@ def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
         interrupted = str(error).startswith(("Query interrupted", "INTERRUPT"))  # DuckDB's words for Ctrl-C
         told = KeyboardInterrupt() if interrupted else TableError(f"{what}: {_reason(error)}")
     raise told
+
+
+def _is_raised_here(error: BaseException) -> bool:
+    """Whether code of this package raised it, and not a function of the caller's that an engine runs on every row."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith("shortlist.")
 
 
 def _reason(error: BaseException) -> str:

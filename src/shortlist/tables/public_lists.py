@@ -65,7 +65,14 @@ def _is_of_ibis(listed: Any, table: Any) -> bool:
         return False
     part, whole = listed.op(), table.op()
     columns = list(part.values.values()) if type(part).__name__ == "Project" else [part]
-    return part is whole or all(getattr(one, "rel", None) is whole for one in columns)
+    return _is_same_table(part, whole) or all(_is_same_table(getattr(one, "rel", None), whole) for one in columns)
+
+
+def _is_same_table(one: Any, other: Any) -> bool:
+    """Whether two nodes are one table: one object, or one name in one connection, asked for twice alike."""
+    if one is other:
+        return True
+    return all(type(node).__name__ == "DatabaseTable" for node in (one, other)) and bool(one == other)
 
 
 def _overlap(some: list[Span], others: list[Span]) -> bool:
@@ -112,7 +119,8 @@ def _of_polars(value: Any) -> Iterator[Span]:
         return
     for column in value if isinstance(value, pl.DataFrame) else [value]:
         if not column.dtype.is_nested():
-            yield from _of_pyarrow(column.to_physical().to_arrow(compat_level=pl.CompatLevel.newest()))
+            for chunk in column.to_physical().get_chunks():  # several at once would be copied
+                yield from _of_pyarrow(chunk.to_arrow(compat_level=pl.CompatLevel.newest()))
 
 
 def _of_pyarrow(value: Any) -> Iterator[Span]:
