@@ -75,8 +75,7 @@ def test_sets_are_drawn_with_their_certified_chances(values, monotone, noise):
     """Losses of whole monotone scores are whole steps, where exact arithmetic decides what they are rounded to."""
     mechanism, scores = rounded(noise=noise, epsilon=2.0), sl.Scores(values, monotone=monotone)
     laws = [
-        of_kind(Law, law_of(one, scores)).chances
-        for one in (mechanism, CanonicalTopK(k=2, epsilon=0.5, noise=noise))
+        of_kind(Law, law_of(one, scores)).chances for one in (mechanism, CanonicalTopK(k=2, epsilon=0.5, noise=noise))
     ]
     exact = mechanism.probabilities(scores)
     assert max(abs(chance - float(laws[0][key])) for key, chance in exact.items()) < 1e-12
