@@ -12,7 +12,7 @@ def test_an_epsilon_is_stated_as_probabilities():
     done = called("risk", "1")
     assert done.returncode == 0
     assert "right at most 73.2% of the time" in done.stdout
-    assert "An attacker who gave it a probability of 1% before gives it at most 2.7% after." in done.stdout
+    assert "A prior probability of 1% that the user is in the data becomes at most 2.7%." in done.stdout
     assert "promises little" not in done.stdout
     assert "An epsilon above 10 promises little" in called("risk", "12").stdout
 

@@ -45,7 +45,7 @@ def show_risk(
         return
     lines = [f"{guarantee}: {bounds}."]
     lines += [
-        f"An attacker who gave it a probability of {percent(prior)} before gives it at most {percent(posterior)} after."
+        f"A prior probability of {percent(prior)} that the user is in the data becomes at most {percent(posterior)}."
         for prior, posterior in bounds.posterior
     ]
     lines += [

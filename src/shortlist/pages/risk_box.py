@@ -53,7 +53,7 @@ def _posteriors(bounds: Risk) -> str:
     if not bounds.posterior:
         return ""
     rows = [(percent(prior), percent(posterior)) for prior, posterior in bounds.posterior]
-    return table(("probability before the release", "at most, after it"), rows)
+    return table(("prior probability that the user is in the data", "posterior, at most"), rows)
 
 
 def _powers(bounds: Risk) -> str:
