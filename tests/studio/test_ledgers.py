@@ -202,3 +202,20 @@ def test_a_locked_ledger_is_told_in_words_and_soon(studio, monkeypatch, route):
     assert time.monotonic() - began < 20
     assert (status, "locked by another process" in told["error"]) == (400, True)
     db.close()
+
+
+def test_a_ledger_that_is_locked_after_the_plan_ends_the_release_and_lets_others_on(studio, monkeypatch):
+    """One release runs at a time: one that waits for a lock keeps those from other ledgers waiting."""
+    monkeypatch.setattr("shortlist.studio.work.LEDGER_SECONDS", 0.1, raising=False)
+    plan = studio.ask("plan", QUESTION)[1]
+    db = sqlite3.connect(studio.folder / "year.db", isolation_level=None)
+    db.execute("BEGIN EXCLUSIVE")
+    began = time.monotonic()
+    job = studio.ask("release", {"confirm": plan["confirm"], "agree": True})[1]["job"]
+    while (told := studio.ask(f"job/{job}")[1])["state"] not in ("done", "failed") and time.monotonic() - began < 20:
+        time.sleep(0.05)
+    db.close()
+    assert (told["state"], told["booked"]) == ("failed", False)
+    assert "locked by another process" in told["error"]
+    assert studio.release(ledger="large.db")["state"] == "done"
+    assert sl.Ledger(studio.folder / "year.db").entries() == []

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -598,3 +599,22 @@ def test_a_file_that_became_a_link_after_the_plan_is_not_used(tmp_path, tmp_path
         )
     finally:
         running.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("what", ["table", "candidates_file", "ledger"])
+def test_a_file_that_became_a_pipe_after_the_plan_is_not_waited_for(studio, what):
+    """Whoever opens a pipe waits for its other end, and every later release waits for that one."""
+    plan = studio.ask("plan", QUESTION)[1]
+    path = studio.folder / QUESTION[what]
+    path.rename(studio.folder / "kept")
+    os.mkfifo(path)
+    job = studio.ask("release", {"confirm": plan["confirm"], "agree": True})[1]["job"]
+    began = time.monotonic()
+    while (told := studio.ask(f"job/{job}")[1])["state"] not in ("done", "failed") and time.monotonic() - began < 10:
+        time.sleep(0.05)
+    assert (told["state"], told["booked"]) == ("failed", False)
+    assert "it is not the file of the plan any more; look at the plan again" in told["error"]
+    path.unlink()
+    (studio.folder / "kept").rename(path)
+    assert studio.release()["state"] == "done"

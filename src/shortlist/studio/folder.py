@@ -60,10 +60,10 @@ class Folder:
         return path
 
     def check_still_inside(self, files: Mapping[str, Path]) -> None:
-        """Refuse files that `inside` found if one of them, or a folder above it, has become a link since."""
+        """Refuse files that `inside` found if one of them, or a folder above it, is gone, a link or a pipe now."""
         for what, path in files.items():
             try:
-                same = path.resolve() == path and path.is_relative_to(self.root)
+                same = path.resolve() == path and path.is_relative_to(self.root) and path.is_file()
             except (OSError, RuntimeError):  # a link that leads back to itself
                 same = False
             if not same:

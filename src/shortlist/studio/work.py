@@ -19,6 +19,7 @@ from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerErro
 from shortlist.release import Release
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form, Offer
+from shortlist.studio.limits import LEDGER_SECONDS
 from shortlist.studio.programs import list_program
 from shortlist.studio.quantile_form import QuantileForm
 
@@ -111,7 +112,7 @@ class Work:
             form.check_k(number)
         job.state = "charging"
         self._folder.check_still_inside(form.files)  # what came before may have taken long
-        job.release = form.released(Ledger(form.ledger), tell)
+        job.release = form.released(Ledger(form.ledger, wait=LEDGER_SECONDS), tell)
         job.state = "done"
 
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
