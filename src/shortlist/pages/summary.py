@@ -27,7 +27,7 @@ def in_words(release: Release) -> str:
     """From released and public facts alone.
 
     >>> import shortlist as sl
-    >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-76:]
+    >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-75:]
     'right at most 73.2% of the time (50% without this release), at epsilon 1.0.'
     """
     return terminal_safe(" ".join([came(release), *_listed(release), _gives_away(release), *_left(release)]))

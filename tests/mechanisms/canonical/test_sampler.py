@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -215,6 +216,12 @@ def test_wide_cells_and_exact_arithmetic_everywhere_change_nothing(case, noise, 
     assert_law(
         counted(race_of(case, noise, width=9.0).draw_many(Seeded(12), sized(200, full=4000)), law), list(law.values())
     )
+
+
+def test_proposals_from_wide_cells_are_accepted_in_part():
+    ranking, law, source = ranking_of(CASES[0]), law_of(CASES[0], GUMBEL), Seeded(14)
+    race = SubsetRace(ranking, partial(gumbel_class, envelope_of(ranking, width=9.0)))
+    assert_law(counted([np.sort(race.draw(source)) for _ in range(2_000)], law), list(law.values()))
 
 
 def leave_out(monkeypatch, below):
