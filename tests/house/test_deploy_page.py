@@ -15,6 +15,7 @@ import psycopg
 
 from shortlist import Ledger, PureDP
 from shortlist.ledger.server.line import LOCK
+from tests.helpers.support import in_suite
 from tests.helpers.terminal import called
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text()
@@ -56,7 +57,7 @@ def test_the_page_can_be_followed(server, blocks, tmp_path):
         server.sql("SELECT 1", base="page_budgets", user="ben")
 
 
-@pytest.mark.parametrize("lively", [False, True])
+@pytest.mark.parametrize("lively", in_suite([False, True], 1))
 def test_the_cure_for_a_held_lock_ends_its_holder_and_nobody_else(server, blocks, lively):
     """A holder that is idle, and one that runs statement after statement outside of any transaction."""
     (cure,) = [text for language, text in blocks if "pg_terminate_backend" in text]

@@ -68,6 +68,7 @@ def test_steps_of_two_users_are_refuted():
 
 
 @pytest.mark.traced
+@pytest.mark.some
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("values", [[3.0, 1.5, 1.2, 0.25], [2, 2, 1, 1], [5.0, 4.9, 4.8, 4.7, 0.0]], ids=str)

@@ -12,7 +12,7 @@ from shortlist.mechanisms.pate.certified import class_law, law
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP
 from shortlist.testing import seeded
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, in_suite
 from tests.helpers.typed import present
 from tests.mechanisms.pate.test_mechanism import votes_of
 
@@ -25,7 +25,7 @@ def test_one_label_keeps_its_charge_on_a_box_and_a_part_of_it_is_not_enough():
     assert not prove_pate(crowd, labels=3, teachers=3, claim=ZCDP(0.6 * crowd.query.as_zcdp().rho)).holds  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("fixed", in_suite([False, True], 1))
 def test_several_labels_keep_their_charge_on_a_box_and_a_part_of_it_is_not_enough(fixed):
     words = {**SEVERAL, "k": 1, "sigma_1": None, "limit": None} if fixed else SEVERAL
     crowd = MultiLabelPATE(**words)
