@@ -48,7 +48,7 @@ def write_whole(path: str, write: Callable[[str], None], *, private: bool = True
     Raises
     ------
     OSError
-        in words if the path leads to no regular file, or to what another user planted; whatever `write` raises. The old
+        If the path is not a regular file, or another user planted it; whatever `write` raises. The old
         file is then as it was.
     """
     target = checked_target(path)
@@ -103,7 +103,7 @@ def checked_target(path: str) -> str:
     Raises
     ------
     OSError
-        in words, if there can be no such file.
+        If such a file cannot be made.
     """
     _check_planted(path)
     target = os.path.realpath(path)
