@@ -11,18 +11,19 @@ from typing import Any
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.black_box import (
+from shortlist.audit.attack import (
     Target,
     default_pairs,
     default_size,
+    mechanism_named,
+    names,
     single_releases,
     source_of,
     takes_histograms,
     target_of,
 )
-from shortlist.audit.encoding import read_many
 from shortlist.audit.enumeration import Proof, neighbours
-from shortlist.audit.names import mechanism_named, names
+from shortlist.audit.events import read_many
 from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.cli.audit import claimed
 from shortlist.exact.noise_distributions import KINDS

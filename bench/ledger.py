@@ -8,9 +8,9 @@ from statistics import median
 from time import perf_counter
 
 from shortlist import Ledger
-from shortlist.ledger import file as file
+from shortlist.ledger import sqlite as file
 from shortlist.ledger.filter import cost_of
-from shortlist.ledger.turn import in_transaction
+from shortlist.ledger.sqlite import in_transaction
 from shortlist.privacy import PureDP
 from tests.helpers import postgres
 
@@ -47,7 +47,7 @@ def grow(ledger, entries):
     }
 
     def work(db):
-        here = file.state(db, file.origin(db, ledger.path), ledger.path)
+        here = file.read_state(db, file.read_origin(db, ledger.path), ledger.path)
         for _ in range(entries):
             here = file.append(db, here, cost, here.total + cost, refund_of=None, **said)
 

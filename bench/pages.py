@@ -13,7 +13,7 @@ import numpy as np
 
 from shortlist import Ledger
 from shortlist.privacy import PureDP
-from shortlist.studio.folder import Folder
+from shortlist.studio.inputs import Folder
 from shortlist.studio.server import Studio
 
 REPORT = Path(__file__).parents[1] / "docs" / "report" / "index.html"

@@ -16,10 +16,10 @@ from shortlist._files import (
     spill_folder,
     sweep,
     temporary_name,
+    write_table,
     write_text,
     write_whole,
 )
-from shortlist._table_files import write_table
 from tests.helpers.storm import Storm, interrupt
 
 COLUMNS: dict[str, list[Any]] = {"rank": [1, 2], "item": ["a", "b"]}

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
-from shortlist._frozen import changed, settle
+from shortlist._runtime import changed, settle
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import shortlist as sl
-from shortlist._reading import Frame
+from shortlist._arrays import Frame
 from shortlist.labels import by_label
 from shortlist.sampling.entropy import SECURE
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.cli.app import app
-from shortlist.cli.quantile import bound
+from shortlist.cli.releases import bound
 from shortlist.quantile_inputs import asked_of_table
 from shortlist.quantile_request import QuantileRequest
 from shortlist.tables.dialect import TextForm

@@ -19,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shortlist as sl
-from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Release, release_format
-from shortlist._reading import Frame
+from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Release
+from shortlist import release_io as release_format
+from shortlist._arrays import Frame
 from shortlist.estimates import ThresholdGaps
 from shortlist.extras import Extras
 from shortlist.mechanisms import SparseVector

@@ -4,9 +4,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shortlist as sl
-from shortlist._frozen import changed
-from shortlist._reading import FRAMES, Frame
-from shortlist.released_frames import NAME, NOTED, noted
+from shortlist._arrays import FRAMES, Frame
+from shortlist._frames import NAME, NOTED, noted
+from shortlist._runtime import changed
 
 RELEASE = sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True, values=True)
 LISTS = sl.top_k([[90, 2, 50], [1, 70, 3]], 1, epsilon=8.0, monotone=True, values=True)

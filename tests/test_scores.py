@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from shortlist import Scores
-from shortlist._reading import Frame
+from shortlist._arrays import Frame
 from shortlist.scores import as_scores
 
 SECRET = 918273645

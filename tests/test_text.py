@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shortlist as sl
-from shortlist._table_files import write_table
+from shortlist._files import write_table
 from shortlist._text import csv_table, page_safe, spreadsheet_safe, terminal_safe, text_table, width, with_margin
 from shortlist.pages.release_page import release_page
-from shortlist.studio.folder import Folder
+from shortlist.studio.inputs import Folder
 from shortlist.studio.work import PaidJob, Work
 from tests.helpers.terminal import called
 from tests.helpers.typed import present

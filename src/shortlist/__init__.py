@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from shortlist._imports import IMPORTS, late
+from shortlist._runtime import IMPORTS, late
 
 TYPE_CHECKING = False  # that of `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shortlist.from_data import keys
     from shortlist.grouped_release import GroupedRelease
     from shortlist.grouped_scores import GroupedScores
-    from shortlist.pages.guarantee_in_words import risk
+    from shortlist.pages.summary import risk
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
     from shortlist.quantiles import quantile
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shortlist.release import Release
     from shortlist.scores import Scores
     from shortlist.tables import count
-    from shortlist.tuning import tune
+    from shortlist.tuning import best as tune
 
     __version__: str
 
@@ -87,7 +87,7 @@ _ON_DEMAND = {
     "epsilon_for": "shortlist.planning",
     "example": "shortlist.example",
     "keys": "shortlist.from_data",
-    "risk": "shortlist.pages.guarantee_in_words",
+    "risk": "shortlist.pages.summary",
     "plan": "shortlist.planning",
     "quantile": "shortlist.quantiles",
     "quote": "shortlist.quotes",
@@ -123,7 +123,7 @@ is imported."""
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return late("shortlist._version", "version")()
+        return late("shortlist._runtime", "version")()
     if name not in _ON_DEMAND and name not in _ROOMS:
         near = "" if name.startswith("_") else late("shortlist._text", "other_word")(name, __all__)
         raise AttributeError(f"module 'shortlist' has no attribute {name!r}{near}")

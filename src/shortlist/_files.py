@@ -1,14 +1,11 @@
-"""Files and folders of our own making: whole or not there at all, and nothing left behind, whenever work is stopped.
-
-An interrupt may come between any two instructions. So a name is chosen and noted before anything bears it, it is made
-inside `try`, and no generator stands between: one that is interrupted while it starts or ends cleans nothing up. What
-a second interrupt leaves all the same is taken away when the process ends (`sweep`).
-"""
+"""Files: written whole or not at all, tables in them, and names in SQL."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import datetime
+import json
 import os
 import secrets
 import shutil
@@ -17,8 +14,10 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from shortlist._text import csv_table, json_line, spreadsheet_safe
 
 with contextlib.suppress(OSError):
     tempfile.gettempdir()  # now: it tries a file of its own there, and while we are imported no signal comes between
@@ -266,3 +265,107 @@ def sweep() -> None:
 
 
 atexit.register(sweep)
+
+
+def quoted(column: str) -> str:
+    """A column's name in a statement."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def check_path(path: str) -> None:
+    """Refuse, in words, a path that cannot stand in a statement: DuckDB takes UTF-8 alone.
+
+    Raises
+    ------
+    ValueError
+        for a path with bytes that are not UTF-8.
+    """
+    if any("\ud800" <= letter <= "\udfff" for letter in path):
+        raise ValueError(f"{path}: the name of the file or of its folder is not UTF-8 text, so rename it")
+
+
+def literal(value: str) -> str:
+    """A text in a statement."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def as_text(part: object) -> str:
+    """A value as text that every engine reads back."""
+    return str(part).lower() if isinstance(part, bool) else str(part)
+
+
+def bytewise(words: str) -> str:
+    """Text that is equal only if its bytes are, whatever collation its column or connection has."""
+    return f'{words} COLLATE "binary"'
+
+
+def unnested(cells: Iterable[object], kind: str, column: str) -> str:
+    """A column of values: one text that holds them all as JSON, so that any character may be in them."""
+    listed = literal(json.dumps([as_text(cell) for cell in cells]))
+    expression = f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind})"
+    return f"{bytewise(expression) if kind == 'VARCHAR' else expression} AS {quoted(column)}"
+
+
+def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True, note: str = "") -> None:
+    """A table as CSV or parquet, for its owner alone if the file is new and `private`.
+
+    The `note` goes into the metadata of parquet. CSV has no place for it, and a comment would be a row to most who read
+    it: it goes into a file beside (`metadata_path`).
+    """
+    as_csv = path.lower().endswith(".csv")
+
+    def write(draft: str) -> None:
+        _write_csv(draft, columns) if as_csv else _write_parquet(draft, columns, note)
+
+    write_whole(path, write, private=private)
+    if as_csv and note:
+        write_text(metadata_path(path), _described(path, columns, note), private=private)
+
+
+def metadata_path(path: str) -> str:
+    """Where readers of "CSV on the Web" look for what belongs to a CSV file.
+
+    >>> metadata_path("list.csv")
+    'list.csv-metadata.json'
+    """
+    return f"{path}-metadata.json"
+
+
+def _described(path: str, columns: dict[str, list[Any]], note: str) -> str:
+    words = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": os.path.basename(path),
+        "dc:description": note,
+        "tableSchema": {"columns": [{"titles": str(spreadsheet_safe(name))} for name in columns]},
+    }
+    return f"{json_line(words)}\n"
+
+
+KINDS = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime.date: "DATE"}
+
+
+def _kind(cells: list[Any]) -> str:
+    """The type of a column, as the table had it that was counted."""
+    types = {type(cell) for cell in cells}
+    kind = KINDS.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
+    return "UBIGINT" if kind == "BIGINT" and max(cells) >= 2**63 else kind
+
+
+def _write_csv(path: str, columns: dict[str, list[Any]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.write(csv_table(columns))
+
+
+def _write_parquet(path: str, columns: dict[str, list[Any]], note: str) -> None:
+    import duckdb
+
+    parts = [
+        unnested(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {quoted(column)}"
+        for column, cells in columns.items()
+    ]
+    some = "" if all(columns.values()) else " LIMIT 0"
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(
+            f"COPY (SELECT {', '.join(parts)}{some}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false"
+            f"{f', KV_METADATA {{shortlist: {literal(note)}}}' if note else ''})"
+        )

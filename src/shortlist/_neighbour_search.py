@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist._imports import IMPORTS
+from shortlist._runtime import IMPORTS
 
 Rows = list[dict[str, Any]]
 Score = Callable[[Any], Any]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
+from shortlist._arrays import checked_flag
 from shortlist._files import leave_spill_folder
-from shortlist._imports import late
-from shortlist._kind_words import kind_of_words
-from shortlist._reading import checked_flag
-from shortlist._text import other_word
+from shortlist._runtime import late
+from shortlist._text import kind_of_words, other_word
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped

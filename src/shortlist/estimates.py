@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 from shortlist._arrays import Floats
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checks import number
 from shortlist.exact.crossing import halvings, narrowed
 from shortlist.exact.margins import COVERAGE, Margin
 from shortlist.exact.partial_reals import rounded

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
-from shortlist._files import write_text
-from shortlist._reading import FRAMES, Frame
-from shortlist._table_files import write_table
-from shortlist.released_frames import released_frame
+from shortlist._arrays import FRAMES, Floats, Frame, Indices
+from shortlist._files import write_table, write_text
+from shortlist._frames import released_frame
 from shortlist.sampling.entropy import Seeded
 
 USERS, ROWS, FILMS = 3_000, 40_000, 200

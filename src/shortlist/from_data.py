@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shortlist._arrays import checked_flag
 from shortlist._files import leave_spill_folder
-from shortlist._kind_words import kind_of_words
-from shortlist._reading import checked_flag
+from shortlist._text import kind_of_words
 from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
 from shortlist.mechanisms.checks import checked_source

@@ -7,16 +7,16 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from shortlist._arrays import Frame, installed_frame
 from shortlist._files import checked_path, json_path, write_text
-from shortlist._reading import Frame, installed_frame
+from shortlist._frames import NUMBERS, released_frame
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
-from shortlist.grouped_format import read_groups, written_groups
-from shortlist.pages.card import card
-from shortlist.pages.grouped_page import write_groups
 from shortlist.pages.plots import plot_groups
+from shortlist.pages.release_page import write_groups
 from shortlist.pages.summary import groups_in_words, groups_remarks, leads_named, note_of, notes_in_words
+from shortlist.pages.theme import card
 from shortlist.release import FIGURES, Release
-from shortlist.released_frames import NUMBERS, released_frame
+from shortlist.release_io import read_groups, written_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

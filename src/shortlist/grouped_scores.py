@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Self
 
-from shortlist._reading import Frame, checked_flag
+from shortlist._arrays import Frame, checked_flag
 from shortlist._table_names import NamesOfGroups
 from shortlist.scores import HIDDEN, PlainWords, Scores, as_scores
 

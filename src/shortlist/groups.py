@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._reading import Frame, checked_flag
+from shortlist._arrays import Frame, checked_flag
 from shortlist._table_names import Pick
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores

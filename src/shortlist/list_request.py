@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from shortlist._frozen import changed, settle
-from shortlist._reading import checked_flag
-from shortlist.accounting.checked_numbers import number
+from shortlist._arrays import checked_flag
+from shortlist._runtime import changed, settle
+from shortlist.accounting.checks import number
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest

@@ -14,13 +14,12 @@ from shortlist.accounting.guarantees import (
     ThinnedRange,
     compose,
 )
-from shortlist.accounting.run_numbers import Binomial, Capped, NegativeBinomial, Poisson
-from shortlist.accounting.tuned import Mixed, Tuned
-from shortlist.ledger.approval import ApprovalNeeded
-from shortlist.ledger.errors import LedgerError, OutcomeUnknown
+from shortlist.accounting.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
+from shortlist.ledger.admission import Standing
+from shortlist.ledger.chain import LedgerError, OutcomeUnknown
 from shortlist.ledger.filter import Balance, BudgetExceeded
 from shortlist.ledger.ledger import Ledger, Receipt, Reservation
-from shortlist.ledger.standing import Standing
+from shortlist.ledger.sqlite import ApprovalNeeded
 
 __all__ = [
     "ZCDP",

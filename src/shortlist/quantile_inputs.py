@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._imports import late
-from shortlist._reading import FRAMES, Engine, Frame, attempt, named_type, unpack
+from shortlist._arrays import FRAMES, Engine, Frame, attempt, named_type, unpack
+from shortlist._runtime import late
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.value_frames import groups_in_frame, look_at_frame, places_in_frame

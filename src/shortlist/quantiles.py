@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
 from shortlist._files import leave_spill_folder
-from shortlist._kind_words import kind_of_words
+from shortlist._text import kind_of_words
 from shortlist.grouped_release import GroupedRelease
 from shortlist.mechanisms.checks import checked_source
 from shortlist.method_choice import budget_within, warn_if_absurd

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-from shortlist._reading import checked_flag
+from shortlist._arrays import checked_flag
 from shortlist.choose import check_words, select, top_k
 from shortlist.from_data import KeyRequest, keys
 from shortlist.grouped_scores import GroupedScores

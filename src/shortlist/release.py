@@ -7,22 +7,21 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from shortlist._arrays import Frame, installed_frame
 from shortlist._files import checked_path, json_path, write_text
-from shortlist._frozen import changed, refuse_changes
-from shortlist._old_pickles import mark_pickles, refuse_old_pickles
-from shortlist._reading import Frame, installed_frame
+from shortlist._frames import NUMBERS, item_columns, released_frame
+from shortlist._runtime import changed, refuse_changes
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps
 from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.labels import PLAIN, by_label, plain_label, typed
-from shortlist.pages.card import card
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
 from shortlist.pages.summary import LEAD, OVER, in_words, leads_named, note_of, notes_in_words, remarks
-from shortlist.release_format import read, written
-from shortlist.released_frames import NUMBERS, item_columns, released_frame
+from shortlist.pages.theme import card
+from shortlist.release_io import mark_pickles, read, refuse_old_pickles, written
 from shortlist.released_gaps import gaps_of, lower_bounds, refined, upper_bounds
 from shortlist.sampling.entropy import SECURE
 

@@ -12,11 +12,9 @@ from typing import Any, Literal, Self, SupportsIndex, TypedDict, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Values
-from shortlist._kind_words import kind_of_words
-from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
-from shortlist._runs import Runs
+from shortlist._arrays import Frame, Runs, Values, checked_flag, checked_labels, checked_values, unpack
 from shortlist._table_names import Names, OnGrid, WeighedNames
+from shortlist._text import kind_of_words
 from shortlist.sensitivities import exact_sensitivities, of_a_float
 
 Neighbours = Literal["add-remove", "replace"]

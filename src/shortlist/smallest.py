@@ -8,8 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
-from shortlist._reading import checked_flag
+from shortlist._arrays import Indices, Values, checked_flag
 from shortlist._table_names import Names, NamesOfGroups, Pick
 from shortlist.extras import Extras
 from shortlist.grouped_scores import GroupedScores

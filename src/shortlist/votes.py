@@ -13,8 +13,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
-from shortlist._reading import Frame
+from shortlist._arrays import Floats, Frame, Indices, Values
 from shortlist.scores import Number, Scores
 
 MOST_POINTS = 1 << 40

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flint import ctx
 
 from shortlist.audit import audit
-from shortlist.audit.black_box import target_of
+from shortlist.audit.attack import target_of
 from shortlist.audit.enumeration import prove
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.law import Law, Point

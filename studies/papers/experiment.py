@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from shortlist.pages.references import references
+from shortlist.pages.theme import references
 from shortlist.sampling.entropy import Seeded
 
 if TYPE_CHECKING:

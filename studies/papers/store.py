@@ -17,7 +17,7 @@ import numpy as np
 
 import shortlist
 from shortlist._files import write_text, write_whole
-from shortlist._version import version
+from shortlist._runtime import version
 from studies.papers.data import data_file
 from studies.papers.experiment import Columns, Difference, Experiment, Line, Paper, Result, Setting, said
 from studies.papers.figures import stamp

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortlist._files import write_text
-from shortlist._version import version
+from shortlist._runtime import version
 from shortlist.pages.theme import page, table
 from studies.papers.errata import RIGHT, Erratum, errata, is_grave
 from studies.papers.experiment import PAPERS

@@ -12,10 +12,9 @@ import pytest
 from scipy.special import gammaln
 
 from shortlist.accounting import compose as accountant
-from shortlist.accounting.bounded_range import many_rounds, one_round, recursion
 from shortlist.accounting.compose import connect, convolve
-from shortlist.accounting.gumbel_curves import forward
-from shortlist.accounting.privacy_curves import Pair, two_point
+from shortlist.accounting.curves import Pair, forward, two_point
+from shortlist.accounting.renyi import many_rounds, one_round, recursion
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
 from tests.helpers.typed import of_kind
 

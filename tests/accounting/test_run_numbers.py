@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.accounting.run_numbers import pure_cost
-from shortlist.accounting.tuned import RunLaw
+from shortlist.accounting.tuned import RunLaw, pure_cost
 from shortlist.certified.races import chances, generating
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
 

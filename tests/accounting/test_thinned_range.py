@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from shortlist import Ledger
-from shortlist.accounting.checked_numbers import up
+from shortlist.accounting.checks import up
 from shortlist.accounting.renyi import range_rho
 from shortlist.ledger.filter import cost_of
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange

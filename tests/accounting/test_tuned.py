@@ -8,10 +8,9 @@ import pytest
 from flint import arb, ctx
 
 from shortlist.accounting import compose as accountant
-from shortlist.accounting.privacy_curves import Curves, gaussian, symmetric
+from shortlist.accounting.curves import Curves, gaussian, symmetric
 from shortlist.accounting.renyi import range_rho
-from shortlist.accounting.run_numbers import pure_cost
-from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, tuned
+from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, pure_cost, tuned
 from shortlist.audit.enumeration import neighbours, prove
 from shortlist.certified.curves import PRECISION, power, rational
 from shortlist.certified.races import best_law, generating

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from shortlist.accounting.privacy_curves import Curves, gaussian
-from shortlist.accounting.run_numbers import pure_cost
-from shortlist.accounting.tuned import RunLaw, _Ratios, base_of
+from shortlist.accounting.curves import Curves, gaussian
+from shortlist.accounting.tuned import RunLaw, _Ratios, base_of, pure_cost
 from shortlist.certified.races import chances
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
 

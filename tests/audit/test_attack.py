@@ -13,11 +13,8 @@ from scipy.stats import binom
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.black_box import target_of
-from shortlist.audit.encoding import read_each, read_many
-from shortlist.audit.events import Event, learn, lowest_bits, proportion_bounds
-from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.jobs import Notebook, batches, seed_of
+from shortlist.audit.attack import Notebook, batches, fingerprint, seed_of, target_of
+from shortlist.audit.events import Event, learn, lowest_bits, proportion_bounds, read_each, read_many
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     ExponentialWithGap,

@@ -38,7 +38,7 @@ def test_a_release_that_does_not_come_ends_with_its_code(error, code, said, monk
     def fail(*words, **question):
         raise error
 
-    monkeypatch.setattr("shortlist.cli.top.top_k", fail)
+    monkeypatch.setattr("shortlist.cli.releases.top_k", fail)
     line = ("top", "rows.parquet", "--user", "u", "--item", "i", "--epsilon", "1", "--delta", "1e-6")
     done = called(*line)
     assert (done.returncode, done.stdout) == (code, "")

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from shortlist.audit.names import mechanism_named, names
+from shortlist.audit.attack import mechanism_named, names
 from shortlist.cli.app import app
 from shortlist.privacy import ApproxDP, PureDP
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shortlist.cli.defaults import FILE, defaults
+from shortlist.cli.app import FILE, defaults
 from tests.helpers.terminal import called
 
 

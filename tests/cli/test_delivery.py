@@ -13,8 +13,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.cli.app import in_options
-from shortlist.cli.delivery import Delivery
-from shortlist.cli.options import Format
+from shortlist.cli.output import Format
+from shortlist.cli.releases import Delivery
 from tests.helpers.terminal import SHORTLIST, called
 from tests.helpers.typed import present
 

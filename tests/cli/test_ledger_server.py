@@ -2,7 +2,7 @@
 
 import json
 
-from shortlist.ledger import opening
+from shortlist.ledger import ledger as opening
 from tests.helpers.postgres import OWNER
 from tests.helpers.terminal import called
 

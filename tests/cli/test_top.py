@@ -324,7 +324,7 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
 
 def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
     from shortlist.cli import app as cli
-    from shortlist.cli import delivery
+    from shortlist.cli import releases as delivery
 
     def fails(*_arguments, **_words):
         raise OSError("the disk is full")

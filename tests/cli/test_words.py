@@ -3,7 +3,7 @@
 import pytest
 
 import shortlist as sl
-from shortlist.cli.words import in_the_words_of
+from shortlist.cli.app import in_the_words_of
 from tests.helpers.terminal import called
 
 KNOWN = {"-k", "--delta", "--value", "--clip", "--at-least", "--method", "--where", "--item", "--epsilon", "--groups"}

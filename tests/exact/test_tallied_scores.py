@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist._runs import Runs
+from shortlist._arrays import Runs
 from shortlist.exact import ranked_subsets as tallied_scores
 from shortlist.exact.ranked_subsets import descending, positions_of, runs_of, tallied
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK

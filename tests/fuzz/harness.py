@@ -15,11 +15,10 @@ import numpy as np
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.encoding import read_each
-from shortlist.audit.events import Event
-from shortlist.audit.names import mechanism_named
+from shortlist.audit.attack import mechanism_named
+from shortlist.audit.events import Event, read_each
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.ledger.terms import Terms
+from shortlist.ledger.filter import Terms
 from shortlist.privacy import ApproxDP, PureDP
 
 REFUSALS = (TypeError, ValueError)

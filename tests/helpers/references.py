@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from shortlist.pages.references import Reference, mechanisms, references
+from shortlist.pages.theme import Reference, mechanisms, references
 
 ROOT = Path(__file__).parents[2]
 PAGE, CITATION = ROOT / "docs" / "references.md", ROOT / "CITATION.cff"

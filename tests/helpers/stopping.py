@@ -59,7 +59,7 @@ def counting():
     """From another thread, while DuckDB counts: the main thread is not in Python."""
     from contextlib import contextmanager
 
-    import shortlist.cli.progress_bar as progress_bar
+    import shortlist.cli.output as progress_bar
     import shortlist.tables.progress as progress
 
     progress.EVERY = 0.0
@@ -79,7 +79,7 @@ def counting():
 
 def in_a_finalizer():
     """Where Python cannot raise: the signal is noted, and stops the command at its next step."""
-    from shortlist.cli.delivery import Delivery
+    from shortlist.cli.releases import Delivery
 
     class Dies:
         def __del__(self):
@@ -96,7 +96,7 @@ def in_a_finalizer():
 
 MOMENTS = {
     "loading numpy": lambda: sys.meta_path.insert(0, AtImport("numpy")),
-    "loading the commands": lambda: sys.meta_path.insert(0, AtImport("shortlist.cli.top")),
+    "loading the commands": lambda: sys.meta_path.insert(0, AtImport("shortlist.cli.releases")),
     "loading DuckDB": lambda: sys.meta_path.insert(0, AtImport("duckdb")),
     "inside DuckDB's import": lambda: sys.meta_path.insert(0, AtImport("_duckdb")),
     "before the charge": lambda: before("shortlist.table_release", "uncounted"),
@@ -104,10 +104,10 @@ MOMENTS = {
     "counting": counting,
     "drawing": lambda: before("shortlist.table_release", "finished"),
     "in a finalizer": in_a_finalizer,
-    "writing": lambda: before("shortlist._table_files", "_write_csv"),
-    "written": lambda: after("shortlist._table_files", "_write_csv"),
+    "writing": lambda: before("shortlist._files", "_write_csv"),
+    "written": lambda: after("shortlist._files", "_write_csv"),
     "reported": lambda: before("shortlist._files", "_sync"),
-    "done": lambda: after("shortlist.cli.delivery", "Delivery.deliver"),
+    "done": lambda: after("shortlist.cli.releases", "Delivery.deliver"),
     "ending": lambda: atexit.register(send),
 }
 

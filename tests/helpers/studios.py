@@ -8,8 +8,7 @@ from http.client import HTTPConnection
 import numpy as np
 
 import shortlist as sl
-from shortlist.studio.folder import Folder
-from shortlist.studio.limits import Limits
+from shortlist.studio.inputs import Folder, Limits
 from shortlist.studio.server import Studio
 
 SECRET = "person-4711"

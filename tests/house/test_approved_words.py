@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.ledger.book import FileBook
-from shortlist.ledger.store import WORDS
+from shortlist.ledger.chain import WORDS
+from shortlist.ledger.sqlite import FileBook
 from shortlist.privacy import ZCDP, ApprovalNeeded, ApproxDP
 from shortlist.table_words import GroupWords
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import shortlist as sl
-from shortlist.pages.guarantee_in_words import percent
+from shortlist.pages.summary import percent
 
 PAGE = Path(__file__).parents[2] / "docs" / "choosing-epsilon.md"
 

@@ -14,7 +14,7 @@ pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'sh
 import psycopg
 
 from shortlist import Ledger, PureDP
-from shortlist.ledger.server.line import LOCK
+from shortlist.ledger.postgres import LOCK
 from tests.helpers.support import in_suite
 from tests.helpers.terminal import called
 

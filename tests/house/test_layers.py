@@ -85,7 +85,7 @@ HEAVY = {"scipy", "duckdb", "matplotlib", "pandas", "polars", "pyarrow", "narwha
 
 def test_the_package_is_imported_without_anything_else():
     found = loaded("import shortlist")
-    assert {name for name in found if name.startswith("shortlist")} == {"shortlist", "shortlist._imports"}
+    assert {name for name in found if name.startswith("shortlist")} == {"shortlist", "shortlist._runtime"}
     assert not found & {*HEAVY, "numpy"}
 
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist._table_files import write_table
+from shortlist._files import write_table
 from shortlist._text import csv_table, spreadsheet_safe
 from shortlist.accounting.guarantees import Composition, PureDP
 from shortlist.cli.app import main
-from shortlist.cli.delivery import show
+from shortlist.cli.releases import show
 
 mpl.use("Agg")
 

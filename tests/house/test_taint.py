@@ -13,7 +13,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, mechanisms
-from shortlist._reading import Frame
+from shortlist._arrays import Frame
 from shortlist.extras import Extras
 from shortlist.mechanisms import Mechanism, SparseVector
 from shortlist.paid_release import Booked

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.ledger.standing import HAIR
+from shortlist.ledger.admission import HAIR
 from tests.helpers.typed import present
 
 

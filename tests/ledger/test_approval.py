@@ -11,8 +11,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.ledger import file as file
-from shortlist.ledger import turn as ledger_turn
+from shortlist.ledger import sqlite as ledger_turn
 from shortlist.ledger.filter import Amounts
 from shortlist.privacy import ApprovalNeeded, ApproxDP, LedgerError
 from tests.helpers.interrupting import every_place
@@ -176,7 +175,7 @@ def test_a_charge_above_what_was_approved_is_refused_by_verify(ledger, user, mon
             "shortlist.ledger.ledger.countable",
             lambda terms, guarantees: [(guarantees[0], Amounts(Fraction(1), None, Fraction(0)))],
         )
-        patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said, cost: 1)
+        patch.setattr("shortlist.ledger.sqlite.request_for", lambda db, path, said, cost: 1)
         ask(ledger)
     with pytest.raises(LedgerError, match="entry 3 costs more than was approved"):
         Ledger(ledger.path).verify()
@@ -211,14 +210,14 @@ def test_a_chain_that_goes_around_the_approval_is_refused_by_verify(ledger, user
         user("anna")
     if forgery == "own approval":
         with monkeypatch.context() as patch:
-            patch.setattr("shortlist.ledger.approval.user_name", lambda: "ben")
+            patch.setattr("shortlist.ledger.sqlite.user_name", lambda: "ben")
             ledger.approve(1)
     with monkeypatch.context() as patch:
-        patch.setattr("shortlist.ledger.book.approved", lambda db, request: True)
+        patch.setattr("shortlist.ledger.sqlite.approved", lambda db, request: True)
         number = None if forgery == "no request" else 1
-        patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said, cost: number)
+        patch.setattr("shortlist.ledger.sqlite.request_for", lambda db, path, said, cost: number)
         if forgery == "no request":
-            patch.setattr("shortlist.ledger.terms.Terms.approval", False)
+            patch.setattr("shortlist.ledger.filter.Terms.approval", False)
         if forgery == "used twice":
             ask(ledger, epsilon=0.5)
         ask(ledger, epsilon=0.25 if forgery == "other words" else 0.5)

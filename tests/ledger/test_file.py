@@ -13,9 +13,9 @@ import pytest
 
 from shortlist import BudgetExceeded, Ledger
 from shortlist.ledger import chain
-from shortlist.ledger import file as file
+from shortlist.ledger import sqlite as file
 from shortlist.ledger.filter import cost_of
-from shortlist.ledger.turn import in_transaction
+from shortlist.ledger.sqlite import in_transaction
 from shortlist.privacy import LedgerError, PureDP
 from tests.helpers.processes import Looking, in_child
 from tests.helpers.support import full_size, sized
@@ -116,7 +116,7 @@ def test_an_edit_that_forges_the_sums_is_found_although_its_chain_is_whole(ledge
     said = {"kind": "charge", "guarantee": "", "refundable": "", "purpose": "", "mechanism": "", "unit": ""}
 
     def forge(db):
-        before = file.state(db, file.origin(db, ledger.path), ledger.path)
+        before = file.read_state(db, file.read_origin(db, ledger.path), ledger.path)
         cost = cost_of(PureDP(1.0), None).where(ledger.terms.limits)
         forged = file.append(db, before, cost, before.total, refund_of=None, **said)
         file.append(db, forged, cost, before.total + cost, refund_of=None, **said)
@@ -259,7 +259,7 @@ def test_a_file_that_may_not_grow_says_the_disk_is_full(ledger, monkeypatch):
     def no_room(db, path):
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
 
-    monkeypatch.setattr("shortlist.ledger.book.check_schema", no_room)
+    monkeypatch.setattr("shortlist.ledger.sqlite.check_schema", no_room)
     with suppress(LedgerError):
         for _ in range(20):
             ledger.charge(PureDP(0.001), purpose="y" * 1500)
@@ -286,7 +286,7 @@ def test_opening_and_admitting_read_as_many_rows_at_thousands_of_entries_as_at_f
     monkeypatch.setattr(file, "entry_of", noting(rows, chain.entry_of))
 
     def grow(db):
-        here = file.state(db, file.origin(db, ledger.path), ledger.path)
+        here = file.read_state(db, file.read_origin(db, ledger.path), ledger.path)
         for _ in range(MANY):
             here = file.append(db, here, cost, here.total + cost, refund_of=None, **said)
 

@@ -15,8 +15,7 @@ import pytest
 
 from shortlist import BudgetExceeded, Ledger
 from shortlist.ledger import chain
-from shortlist.ledger import file as file
-from shortlist.ledger.terms import Terms, _largest_rho
+from shortlist.ledger.filter import Terms, _largest_rho
 from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
@@ -276,7 +275,7 @@ def test_text_that_is_not_unicode_is_refused(golden):
 
 
 def test_rows_that_are_too_long_are_refused(golden, monkeypatch):
-    monkeypatch.setattr("shortlist.ledger.turn.LONGEST_ROW", 100_000)
+    monkeypatch.setattr("shortlist.ledger.sqlite.LONGEST_ROW", 100_000)
     path = golden()
     edit(path, "UPDATE entries SET purpose = hex(zeroblob(100000)) WHERE number = 10")
     with pytest.raises(LedgerError):
@@ -337,7 +336,7 @@ def flipped(path, name, spots, flip):
 
 @pytest.fixture
 def unsynced(monkeypatch):
-    from shortlist.ledger import turn as ledger_turn
+    from shortlist.ledger import sqlite as ledger_turn
 
     monkeypatch.setattr(ledger_turn, "SETTINGS", ("synchronous = OFF", *ledger_turn.SETTINGS[1:]))
 

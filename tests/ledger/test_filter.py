@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from shortlist.ledger.filter import ZERO, Amounts, cost_of, fits, has_form, refund_of
-from shortlist.ledger.terms import Terms
+from shortlist.ledger.filter import ZERO, Amounts, Terms, cost_of, fits, has_form, refund_of
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, RenyiDP, compose
 from tests.helpers.typed import present
 

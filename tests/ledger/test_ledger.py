@@ -342,7 +342,7 @@ def test_a_purpose_that_is_no_short_text_is_refused(path, purpose):
 def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
     ledger = Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
     times = iter(["2030-01-01T00:00:00.000+00:00", "1970-01-01T00:00:00.000+00:00"])
-    monkeypatch.setattr("shortlist.ledger.file.now", lambda: next(times))
+    monkeypatch.setattr("shortlist.ledger.sqlite.now", lambda: next(times))
     ledger.charge(PureDP(0.5))
     ledger.charge(PureDP(0.5))
     assert ledger.verify() == 2

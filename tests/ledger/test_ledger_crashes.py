@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
-from shortlist.ledger import file as ledger_file
-from shortlist.ledger.turn import in_transaction
+from shortlist.ledger import sqlite as ledger_file
+from shortlist.ledger.sqlite import in_transaction
 from shortlist.privacy import PureDP
 from tests.helpers.interrupting import at_line
 from tests.helpers.processes import Looking, finish, in_child, release_until_killed, start
@@ -66,7 +66,7 @@ def dies_before_the_commit(ledger, out):
 
     ledger_file.append = last_words
     if ledger.path.startswith("postgresql:"):
-        from shortlist.ledger.server.line import Line
+        from shortlist.ledger.postgres import Line
 
         execute = Line.execute
 
@@ -198,7 +198,7 @@ def test_a_process_waits_for_another_one_that_holds_the_lock(tmp_path):
     holder = start(hold)
     os.read(held, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shortlist.ledger.turn.time.sleep", lambda _: os.write(trying, b"."))
+        patch.setattr("shortlist.ledger.sqlite.time.sleep", lambda _: os.write(trying, b"."))
         ledger.charge(PureDP(0.5))
     finish(*holder)
     assert ledger.verify() == 1

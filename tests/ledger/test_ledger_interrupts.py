@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shortlist import Ledger
-from shortlist.ledger import turn as ledger_turn
+from shortlist.ledger import sqlite as ledger_turn
 from shortlist.privacy import LedgerError, PureDP
 from tests.helpers.interrupting import Interrupt, every_place, interrupted
 from tests.helpers.processes import in_child

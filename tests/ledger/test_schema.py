@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.ledger.words import user_name
+from shortlist.ledger.chain import user_name
 from shortlist.privacy import ApprovalNeeded, ApproxDP, LedgerError
 from tests.ledger.test_file import edit
 from tests.ledger.test_ledger_golden import FACTS, GOLDEN
@@ -53,8 +53,8 @@ def test_a_new_ledger_notes_who_asked_and_which_table(tmp_path):
 def test_requests_of_schema_2_are_read_but_cover_no_cost(name, tmp_path, monkeypatch):
     """Made before requests stated their cost: one that was charged, one that was approved, one that waits."""
     path = shutil.copy(GOLDEN.parent / "schema_2" / f"{name}.db", tmp_path)
-    monkeypatch.setattr("shortlist.ledger.file.user_name", lambda: "anna")
-    monkeypatch.setattr("shortlist.ledger.approval.user_name", lambda: "anna")
+    monkeypatch.setattr("shortlist.ledger.sqlite.user_name", lambda: "anna")
+    monkeypatch.setattr("shortlist.ledger.sqlite.user_name", lambda: "anna")
     ledger, old = Ledger(path), rows(path)
     assert (schema(path), ledger.verify(), ledger.spent.epsilon) == (2, 6, 0.5)
     said = {"mechanism": "NoisyMax(..)", "unit": "user", "source": "films.parquet: user u, item film"}

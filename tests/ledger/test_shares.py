@@ -10,11 +10,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
-from shortlist.ledger.admission import admitted
+from shortlist.ledger.admission import admitted, decimal_of, share_of
 from shortlist.ledger.chain import State
-from shortlist.ledger.filter import ZERO, cost_of
-from shortlist.ledger.shares import decimal_of, share_of
-from shortlist.ledger.terms import Terms
+from shortlist.ledger.filter import ZERO, Terms, cost_of
 from shortlist.privacy import ZCDP, BoundedRange
 from tests.helpers.typed import present
 

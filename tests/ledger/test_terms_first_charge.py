@@ -7,8 +7,7 @@ from functools import cache
 import pytest
 
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
-from shortlist.ledger.filter import ZERO, Amounts, cost_of, fits
-from shortlist.ledger.terms import Terms
+from shortlist.ledger.filter import ZERO, Amounts, Terms, cost_of, fits
 from shortlist.privacy import ZCDP, BoundedRange, ExPost, LedgerError
 from tests.helpers.typed import present
 from tests.ledger.test_filter import MENUS, approx, gaussian, pure, ranged, worst

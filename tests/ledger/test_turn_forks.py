@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from shortlist import Ledger
-from shortlist.ledger import turn as ledger_turn
-from shortlist.ledger.turn import in_transaction
+from shortlist.ledger import sqlite as ledger_turn
+from shortlist.ledger.sqlite import in_transaction
 from shortlist.privacy import PureDP
 from tests.helpers.processes import in_child
 
@@ -83,7 +83,7 @@ FORKS_IN_A_CHARGE = """
 import os, sys
 from shortlist import Ledger
 from shortlist.privacy import LedgerError, PureDP
-from shortlist.ledger import file as ledger_file
+from shortlist.ledger import sqlite as ledger_file
 
 held, free, first = Ledger(sys.argv[1]), Ledger(sys.argv[2]), sys.argv[3]
 append, children, (committed, commit) = ledger_file.append, [], os.pipe()

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from shortlist import Ledger, PureDP
-from shortlist.ledger import turn
+from shortlist.ledger import sqlite as turn
 from shortlist.privacy import LedgerError
 from tests.helpers.processes import in_child
 

@@ -148,7 +148,7 @@ def test_a_mechanism_cannot_be_changed(name):
 
 def test_a_budget_is_checked_once(monkeypatch):
     from shortlist.accounting import guarantees
-    from shortlist.accounting.checked_numbers import number
+    from shortlist.accounting.checks import number
     from shortlist.method_choice import _chosen
 
     _chosen.cache_clear()  # another test may have asked the same

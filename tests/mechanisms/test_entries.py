@@ -12,9 +12,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms, pate
-from shortlist.audit.black_box import Target, source_of, takes_histograms
-from shortlist.audit.encoding import read_many
-from shortlist.audit.names import mechanism_named, names
+from shortlist.audit.attack import Target, mechanism_named, names, source_of, takes_histograms
+from shortlist.audit.events import read_many
 from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.contract import Draws

@@ -99,7 +99,7 @@ ENTRY = Entry(
 TRIED = """
 import json
 import shortlist as sl
-from shortlist.audit.names import mechanism_named, names
+from shortlist.audit.attack import mechanism_named; from shortlist.audit.attack import names
 from shortlist.audit.prove import prove_mechanism
 from shortlist.mechanisms.entries import table
 

@@ -3,7 +3,7 @@
 import re
 
 import shortlist as sl
-from shortlist.pages.card import card
+from shortlist.pages.theme import card
 from tests.helpers.browser import check_width
 from tests.helpers.typed import present
 

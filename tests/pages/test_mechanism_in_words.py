@@ -3,7 +3,7 @@
 import pytest
 
 import shortlist as sl
-from shortlist.pages.mechanism_in_words import mechanism_in_words
+from shortlist.pages.summary import mechanism_in_words
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 
 import shortlist as sl
 from shortlist.pages import plots
-from shortlist.pages.plan_plot import plot_plan
+from shortlist.pages.plots import plot_plan
 from tests.helpers.typed import present
 
 mpl.use("Agg")

@@ -32,8 +32,8 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.entries import ENTRIES
-from shortlist.pages.references import mechanisms, references, sources
 from shortlist.pages.release_page import release_page
+from shortlist.pages.theme import mechanisms, references, sources
 from studies.papers.experiment import PAPERS
 from tests.helpers.references import CITATION, FIVE, PAGE, ROOT, citation, page
 

@@ -7,8 +7,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import NoisyMax
-from shortlist.pages.guarantee_in_words import in_short, percent, risk
 from shortlist.pages.release_page import release_page
+from shortlist.pages.summary import in_short, percent, risk
 from shortlist.privacy import BoundedRange
 from shortlist.scores import Neighbours
 from tests.helpers.browser import check_contrast, check_keyboard, check_width

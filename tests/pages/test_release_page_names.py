@@ -11,8 +11,7 @@ from matplotlib import font_manager
 import shortlist as sl
 from shortlist._text import with_margin
 from shortlist.pages import plots
-from shortlist.pages.grouped_page import groups_page
-from shortlist.pages.release_page import release_page
+from shortlist.pages.release_page import groups_page, release_page
 from tests.helpers.typed import present
 
 ROWS = pd.DataFrame({"who": range(900), "what": ["tea"] * 500 + ["milk"] * 390 + [f"secret {n}" for n in range(10)]})

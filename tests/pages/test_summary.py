@@ -10,7 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.mechanisms import NoisyMax
-from shortlist.pages.guarantee_in_words import risk
+from shortlist.pages.summary import risk
 from shortlist.testing import seeded
 
 SCORES = {"ada": 900, "bob": 500, "cy": 20, "di": 3}

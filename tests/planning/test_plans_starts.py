@@ -9,7 +9,7 @@ import shortlist as sl
 from shortlist.mechanisms.guarded import law as guarded_law
 from shortlist.mechanisms.guarded_list import law as guarded_list_law
 from shortlist.planning import plans
-from shortlist.planning.answer import PlanRow
+from shortlist.planning.plans import PlanRow
 from shortlist.planning.search import TYPICAL, contestants, least_with_slope
 from tests.helpers.support import in_suite
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from shortlist._runs import Runs
+from shortlist._arrays import Runs
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.mechanisms.canonical.sampler import proposals_of

@@ -10,8 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import shortlist as sl
-from shortlist.sklearn import LogisticRegression, SelectKBest, features
-from shortlist.sklearn.statistics import CELL
+from shortlist.sklearn import LogisticRegression, SelectKBest
+from shortlist.sklearn import estimators as features
+from shortlist.sklearn.estimators import CELL
 from shortlist.testing import check_sensitivity, seeded
 from tests.sklearn.shared import UNFIT
 

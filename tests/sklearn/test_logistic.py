@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import shortlist as sl
-from shortlist.sklearn import LogisticRegression, logistic
+from shortlist.sklearn import LogisticRegression
+from shortlist.sklearn import estimators as logistic
 from shortlist.testing import seeded
 from tests.sklearn.shared import UNFIT
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shortlist.sklearn.statistics import (
+from shortlist.sklearn.estimators import (
     CELL,
     ROW,
     bounded_rows,

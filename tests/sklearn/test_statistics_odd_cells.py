@@ -9,7 +9,7 @@ import pytest
 
 from shortlist import NegativeBinomial, PureDP
 from shortlist.sklearn import LogisticRegression, PrivateSearchCV, SelectKBest
-from shortlist.sklearn.statistics import labels_of, numbers_of, same, signs
+from shortlist.sklearn.estimators import labels_of, numbers_of, same, signs
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 

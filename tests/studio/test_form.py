@@ -8,9 +8,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.privacy import ApproxDP, PureDP
-from shortlist.studio.folder import Folder
-from shortlist.studio.form import Form
-from shortlist.studio.programs import list_program
+from shortlist.studio.forms import Form, list_program
+from shortlist.studio.inputs import Folder
 from tests.helpers.studios import FILMS, QUESTION, Running, fill
 
 

@@ -58,7 +58,7 @@ def test_the_consent_says_that_somebody_else_must_approve(studio):
 
 def test_a_price_in_another_currency_names_the_budget(studio):
     sl.Ledger(studio.folder / "other.db", budget=ApproxDP(3.0, 1e-5))
-    with mock.patch("shortlist.studio.form.Offer.price", return_value="rho 0.1"):
+    with mock.patch("shortlist.studio.forms.Offer.price", return_value="rho 0.1"):
         plan = studio.ask("plan", {**QUESTION, "ledger": "other.db"})[1]
     assert plan["consent"].startswith("I spend rho 0.1 from other.db, whose budget is epsilon 3; then a charge")
 
@@ -164,8 +164,8 @@ def test_approvals_that_wait_are_shown_with_the_request_alone(studio):
     assert "rentals.csv" in one["source"]
     assert b"Waiting for approval" in studio.send("GET", "ledger/report.html/two.db")[2]
     with (
-        mock.patch("shortlist.ledger.file.user_name", return_value="somebody else"),
-        mock.patch("shortlist.ledger.approval.user_name", return_value="somebody else"),
+        mock.patch("shortlist.ledger.sqlite.user_name", return_value="somebody else"),
+        mock.patch("shortlist.ledger.sqlite.user_name", return_value="somebody else"),
     ):
         sl.Ledger(studio.folder / "two.db").approve(1)
     seen = studio.ask("officer", {"ledger": "two.db"})[1]

@@ -9,8 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.studio import planner
-from shortlist.studio.folder import Folder
-from shortlist.studio.limits import Connections, Limits
+from shortlist.studio.inputs import Connections, Folder, Limits
 from shortlist.studio.planner import Planner
 from shortlist.studio.server import Handler, Studio
 from tests.helpers.studios import QUESTION, Running, fill

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from shortlist.privacy import ApproxDP, PureDP
-from shortlist.studio.folder import Folder
-from shortlist.studio.form import Form
-from shortlist.studio.programs import list_program
+from shortlist.studio.forms import Form, list_program
+from shortlist.studio.inputs import Folder
 
 
 def asked(program, name):

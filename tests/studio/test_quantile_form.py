@@ -6,8 +6,8 @@ import io
 import pytest
 
 import shortlist as sl
-from shortlist.studio.folder import Folder
-from shortlist.studio.quantile_form import QuantileForm
+from shortlist.studio.forms import QuantileForm
+from shortlist.studio.inputs import Folder
 from tests.helpers.studios import Running, fill
 
 ASKED = {

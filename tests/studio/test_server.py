@@ -301,7 +301,7 @@ def test_what_is_not_listed_cannot_be_named(studio):
 
 
 def test_progress_is_told_in_hundredths(studio):
-    from shortlist.studio.form import Form, Offer
+    from shortlist.studio.forms import Form, Offer
     from shortlist.studio.work import PaidJob
 
     plan = Offer.of(Form.of(studio.server.folder, QUESTION))

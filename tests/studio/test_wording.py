@@ -7,10 +7,9 @@ import pytest
 
 import shortlist as sl
 from shortlist.studio.expected import SHAPES, expected
-from shortlist.studio.folder import Folder
+from shortlist.studio.forms import offered
+from shortlist.studio.inputs import Folder, notes_shown, page_words
 from shortlist.studio.planner import Planner
-from shortlist.studio.quantile_form import offered
-from shortlist.studio.wording import notes_shown, page_words
 from tests.helpers.studios import QUESTION, Running, fill
 
 

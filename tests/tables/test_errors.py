@@ -17,7 +17,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist._imports import MissingPackageError
+from shortlist._runtime import MissingPackageError
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.errors import TableError, in_one_sentence
 from tests.tables.tables import found

@@ -11,7 +11,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import mechanisms
-from shortlist._runs import Runs
+from shortlist._arrays import Runs
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanism, OneshotTopK, SparseVector
 from shortlist.tables import sql
 from shortlist.tables.remote_scores import Held

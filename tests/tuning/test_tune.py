@@ -13,7 +13,7 @@ from shortlist import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, Negative
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.races import best_law, generating
 from shortlist.privacy import Mixed, Tuned
-from shortlist.tuning import question
+from shortlist.tuning import best as question
 from tests.accounting.test_tuned import EPSILON, one_run
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind

@@ -19,11 +19,10 @@ from typing import Protocol
 
 import numpy as np
 
-from shortlist.accounting.bounded_range import WIDEST, many_rounds, range_renyi
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checks import number
 from shortlist.accounting.compose import epsilon_of
 from shortlist.accounting.guarantees import ApproxDP, BoundedRange, Guarantee
-from shortlist.accounting.renyi import renyi_epsilon
+from shortlist.accounting.renyi import BOUNDED_RANGE_WIDEST, many_rounds, range_renyi, renyi_epsilon
 from shortlist.exact.crossing import crossing
 
 
@@ -195,7 +194,7 @@ def _gap_alike(rounds: int, log_e: float, delta: float, few: int = ALIKE) -> flo
     """
     log_e += 0.5 * math.log(rounds / few)
     e = math.exp(log_e)
-    if not e < WIDEST:
+    if not e < BOUNDED_RANGE_WIDEST:
         return math.nan
     cost = epsilon_of(many_rounds(e, few, 1e-9 * delta, COARSE), delta, few * e)
     return -renyi_excess(log_e, few, ApproxDP(cost, delta)) if cost else math.nan
@@ -233,7 +232,7 @@ def _by_delta(rounds: int, budget: ApproxDP, near: float) -> float | None:
 def _log_delta_alike(rounds: int, log_e: float, budget: ApproxDP, few: int) -> float:
     """ln delta, at the epsilon of the budget, of `few` rounds whose zCDP is that of `rounds`; on a coarse grid."""
     e = math.exp(log_e + 0.5 * math.log(rounds / few))
-    if not e < WIDEST:
+    if not e < BOUNDED_RANGE_WIDEST:
         return math.nan
     profile = many_rounds(e, few, 1e-9 * budget.delta, COARSE)
     return math.log(max(float(profile(np.array([budget.epsilon]))[0]), 1e-320))
@@ -261,7 +260,7 @@ def rough_place(rounds: int, budget: ApproxDP, near: float, gap: Callable[[int, 
 
 def _crossing(excess: Callable[[float], float], near: float, close: float) -> float | None:
     here = math.log(near)
-    if not here < math.log(WIDEST):
+    if not here < math.log(BOUNDED_RANGE_WIDEST):
         return None
     at, step = excess(here), 1e-4
     for _ in range(12):

@@ -33,8 +33,8 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checked_numbers import sum_up
-from shortlist.accounting.privacy_curves import ULP, Curves, Pair, Profile, Renyi, symmetric
+from shortlist.accounting.checks import sum_up
+from shortlist.accounting.curves import ULP, Curves, Pair, Profile, Renyi, symmetric
 from shortlist.accounting.renyi import renyi_delta, renyi_epsilon, renyi_profile
 from shortlist.exact.crossing import crossing
 

@@ -28,12 +28,11 @@ from typing import Any, Self, cast
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting import bounded_range
 from shortlist.accounting import compose as accountant
-from shortlist.accounting import gumbel_curves as gumbel
-from shortlist.accounting.checked_numbers import count, flag, number, orders_with_costs, up
-from shortlist.accounting.dp_events import dp_event, pld
-from shortlist.accounting.privacy_curves import (
+from shortlist.accounting import curves as gumbel
+from shortlist.accounting import renyi as bounded_range
+from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
+from shortlist.accounting.curves import (
     ULP,
     Curves,
     Profile,
@@ -44,6 +43,7 @@ from shortlist.accounting.privacy_curves import (
     two_point,
     two_point_renyi,
 )
+from shortlist.accounting.interop import dp_event, pld
 from shortlist.accounting.renyi import pure_rho, range_rho, renyi_profile
 from shortlist.exact.partial_reals import ball, exactly
 
@@ -186,7 +186,7 @@ def ranged(epsilon: float) -> Curves:
         pure=epsilon,
         rho=range_rho(epsilon),
         joint=True,
-        blocks=partial(bounded_range.blocks, epsilon) if epsilon < bounded_range.WIDEST else None,
+        blocks=partial(bounded_range.blocks, epsilon) if epsilon < bounded_range.BOUNDED_RANGE_WIDEST else None,
     )
 
 
@@ -198,7 +198,7 @@ def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
         return rounds * bounded_range.range_renyi(epsilon, orders) * (1 + 1e-15)
 
     by_renyi = renyi_profile(renyi)
-    in_blocks = bounded_range.blocks(epsilon, rounds) if epsilon < bounded_range.WIDEST else None
+    in_blocks = bounded_range.blocks(epsilon, rounds) if epsilon < bounded_range.BOUNDED_RANGE_WIDEST else None
 
     def half(x: Floats) -> Floats:
         rest = by_renyi(x)

@@ -1,28 +1,490 @@
-"""The statistical auditor: `sl.audit` draws from a black box on neighbours and bounds its epsilon from below.
-
-Three parts with fresh draws each: which neighbours look worst (by halving), which event tells them apart (likelihood
-ratios learned on one part), and how often that one event happens (Clopper-Pearson on the rest). Only the last gives
-the bound, so whatever the first two did, it holds at the stated confidence.
-"""
+"""A lower bound on the true epsilon of a mechanism, from its draws."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
+import inspect
+import io
+import json
 import math
+import os
+import pickle
+import sys
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, cast
 
-from shortlist.accounting.checked_numbers import count, number
-from shortlist.audit.black_box import default_pairs, default_size, target_of
-from shortlist.audit.encoding import Sample, together
-from shortlist.audit.events import Event, learn, proportion_bounds
-from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.jobs import Job, JobRunner, Notebook, batches, seed_of
+import numpy as np
+
+from shortlist._files import write_text
+from shortlist._text import meant
+from shortlist.accounting.checks import count, number
+from shortlist.audit.enumeration import lines, neighbours
+from shortlist.audit.events import Event, Sample, label_number, learn, proportion_bounds, read_each, read_many, together
+from shortlist.certified.law import Point
 from shortlist.mechanisms import Mechanism
+from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.contract import Draws
+from shortlist.mechanisms.entries import ENTRIES, audited
+from shortlist.mechanisms.entry import Entry, Request
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
+from shortlist.sampling.entropy import SECURE, Seeded, Source
+from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+
+def fingerprint(thing: object) -> str:
+    """The same for equal inputs and for the same code, in any process; different otherwise.
+
+    A function is told by its code, its defaults and what it closes over, not by what it calls. Whatever cannot be
+    pickled is told by its `repr`.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for part in _parts(thing, set()):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _parts(thing: object, seen: set[int]) -> Iterator[bytes]:
+    contents = _held(thing)
+    if contents is None:
+        yield _pickled(thing)
+        if callable(thing) and isinstance(type(thing).__call__, FunctionType):
+            yield from _parts(type(thing).__call__, seen)
+        return
+    yield f"{type(thing).__name__} {len(contents)}".encode()
+    if isinstance(thing, FunctionType):
+        if id(thing) in seen:
+            return  # it closes over itself
+        seen.add(id(thing))
+    for one in contents:
+        yield from _parts(one, seen)
+
+
+def _held(thing: object) -> list[object] | None:
+    """What makes it up, if it may hold code, which pickle knows by name at best."""
+    if isinstance(thing, CodeType):
+        return [thing.co_code, *thing.co_names, *thing.co_varnames, *thing.co_consts]
+    if isinstance(thing, FunctionType):
+        return [thing.__code__, thing.__defaults__, thing.__kwdefaults__, *map(_content, thing.__closure__ or ())]
+    if isinstance(thing, MethodType):
+        return [thing.__func__, thing.__self__]
+    if isinstance(thing, partial):
+        return [thing.func, thing.args, thing.keywords]
+    if isinstance(thing, set | frozenset):
+        return sorted(thing, key=repr)  # strings come in another order in each process
+    if isinstance(thing, dict):
+        return [*thing.keys(), *thing.values()]
+    return list(thing) if isinstance(thing, list | tuple) else None
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None  # not set yet
+
+
+def _pickled(thing: object) -> bytes:
+    """Without memory of what was seen: it is the values that count, not which of them are one object."""
+    stream = io.BytesIO()
+    pickler = pickle.Pickler(stream, protocol=5)
+    pickler.fast = True
+    try:
+        pickler.dump(thing)
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError):
+        return repr(thing).encode()
+    return stream.getvalue()
+
+
+def names() -> list[str]:
+    """All that `shortlist audit` knows by name."""
+    return sorted(_makers())
+
+
+def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
+    """The mechanism of that name, or an error with those that may be meant; k=None is the one audited by default."""
+    makers = _makers()
+    if name not in makers:
+        near = meant(name, names()) or f"; write one of {', '.join(names())}, or FILE.py:FUNCTION"
+        raise ValueError(f"{name!r} is not known{near}")
+    entry, build = makers[name]
+    return build(entry.audited.k if k is None else k, budget)
+
+
+def _makers() -> dict[str, tuple[Entry, Callable[[int, Budget], Mechanism]]]:
+    """The methods of `top_k`, and the names for audits alone, which win."""
+
+    def built(build: Callable[[Request], Mechanism]) -> Callable[[int, Budget], Mechanism]:
+        return lambda k, budget: build(Request(k, budget))
+
+    methods = {one.name: (entry, built(one.build)) for entry in ENTRIES for one in entry.methods}
+    return methods | {one.name: (entry, one.build) for entry in ENTRIES for one in entry.audited.names}
+
+
+def function_in(place: str) -> Callable[..., object]:
+    """The function of `path/to/file.py:function`: a function from scores to an output, of anybody's."""
+    path, _, name = place.rpartition(":")
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if not path.endswith(".py") or spec is None or spec.loader is None or not Path(path).is_file():
+        raise ValueError("write FILE.py:FUNCTION, a Python file that is there and a function in it")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{path} cannot be loaded ({type(error).__name__}: {error}); try it with python") from None
+    function: object = getattr(module, name, None)
+    if not callable(function):
+        raise ValueError(f"there is no function {name!r} in that file")
+    return function
+
+
+LAST = np.iinfo(np.int64).max
+
+Draw = Callable[[Any, int, int | None], Sample]
+"""(input, how many, seed or None) -> that many independent draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A black box. `parallel` only if its draws are independent between processes; `batch` draws make a job.
+
+    `code` tells apart what has the same name.
+    """
+
+    name: str
+    draw: Draw
+    batch: int
+    parallel: bool
+    repeatable: bool
+    code: str = ""
+
+
+def target_of(subject: object, *, monotone: bool = False) -> Target:
+    """A mechanism of ours, or anybody's function of scores: f(scores), f(scores, rng=), f(scores, draws=, rng=).
+
+    A function without `rng` has randomness of its own, which forked workers would repeat: it runs in this process.
+    One that takes `draws` returns all draws at once: an array with a row each, a pair of arrays, or a list.
+    """
+    if isinstance(subject, Target):
+        return subject
+    if isinstance(subject, Mechanism):
+        return _mechanism(subject, monotone)
+    if callable(subject):
+        return _function(subject)
+    raise TypeError("audit a mechanism, such as NoisyMax(epsilon=1.0), or a function from scores to an output")
+
+
+def takes_histograms(subject: object) -> bool:
+    """Whether it is for counts of labels that come from the data: neighbours are one more user."""
+    how = audited(subject)
+    return how is not None and how.inputs == "histograms"
+
+
+def takes_lines(subject: object) -> bool:
+    """Whether it is for counts of people along a line, of which one person adds one vote."""
+    how = audited(subject)
+    return how is not None and how.inputs == "line"
+
+
+def with_two_votes(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism for counts in halves of votes: it draws by the ratio of a count to a user's votes."""
+    if getattr(mechanism, "votes_per_user", None) is None:
+        return mechanism
+    two: Any = replace  # a mechanism is a dataclass
+    return cast(Mechanism, two(mechanism, votes_per_user=2))
+
+
+def on_a_line(x: Point) -> Scores:
+    """Votes along a line in halves: one person has two of them."""
+    return Scores(list(x), sensitivity=2, monotone=True)
+
+
+def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool) -> Scores:
+    """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
+    if isinstance(x, Scores):
+        return x
+    if takes_lines(mechanism):
+        return on_a_line(x)
+    if takes_histograms(mechanism):
+        return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True, public=False)
+    return Scores(list(x), monotone=monotone)
+
+
+def source_of(seed: int | None) -> Source:
+    """The secure source for None, a repeatable one for a seed."""
+    return SECURE if seed is None else Seeded(seed)
+
+
+def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
+    """Its own draws, many at a time, if they are its own: a subclass may change single draws alone."""
+    if _where(mechanism, "_draw") < _where(mechanism, "release_many"):
+        return single_releases(mechanism, monotone=monotone)
+
+    how, mechanism = audited(mechanism), with_two_votes(mechanism)
+
+    def draw(x: Any, draws: int, seed: int | None) -> Sample:
+        scores = scores_of(mechanism, x, monotone)
+        sample = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
+        sample = sample if isinstance(sample, Draws) else Draws(sample.reshape(draws, -1))
+        if not scores.public and not (how and how.ranks):
+            sample = _labelled(sample, scores, mechanism.ordered)
+        return read_many(sample, draws)
+
+    batch = 20_000 if how and how.one_by_one else 250_000
+    return Target(repr(mechanism), draw, batch, True, True)
+
+
+def single_releases(mechanism: Mechanism, *, monotone: bool = False) -> Target:
+    """One release after the other: slower, and all that a release shows."""
+    mechanism = with_two_votes(mechanism)
+
+    def draw(x: Any, draws: int, seed: int | None) -> Sample:
+        scores, source = scores_of(mechanism, x, monotone), source_of(seed)
+        return read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
+
+    return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
+
+
+def _where(mechanism: Mechanism, method: str) -> int:
+    """How far up in its class hierarchy a method stands."""
+    return next(place for place, kind in enumerate(type(mechanism).__mro__) if method in vars(kind))
+
+
+def _labelled(sample: Draws, scores: Scores, ordered: bool) -> Draws:
+    """The same with a number for each label in place of its position, which is nobody's business and may differ."""
+    numbers = np.array([*map(label_number, scores._named(range(scores._size), by_weight=False)), -1])
+    labels = numbers[sample.indices]
+    if not ordered:
+        labels = np.sort(np.where(labels < 0, LAST, labels), axis=1)
+        labels[labels == LAST] = -1
+    return replace(sample, indices=labels)
+
+
+def _function(function: Callable[..., Any]) -> Target:
+    try:
+        names = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        names = {}  # type: ignore[assignment]
+    takes_rng, takes_draws = "rng" in names, "draws" in names
+
+    def draw(x: Any, draws: int, seed: int | None) -> Sample:
+        scores = np.array(x, np.float64) if isinstance(x, tuple) else x
+        extra: dict[str, Any] = {"rng": np.random.default_rng(seed)} if takes_rng else {}
+        if takes_draws:
+            return read_many(function(scores, draws=draws, **extra), draws)
+        return read_each([function(scores, **extra) for _ in range(draws)])
+
+    batch = 100_000 if takes_draws else 2_000
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return Target(name, draw, batch, takes_rng, takes_rng, fingerprint(function))
+
+
+def default_size(subject: object) -> int:
+    """How many scores to try: enough for k winners and two losers, or for a guard to exist."""
+    k, how = getattr(subject, "k", None), audited(subject)
+    if how is not None and how.size is not None:
+        return how.size(subject)
+    return max(3, (k or 1) + 2) if isinstance(k, int) else 3
+
+
+def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterator[tuple[Point, Point]]:
+    """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
+    if takes_histograms(subject):
+        yield from _histograms(d)
+        return
+    if takes_lines(subject):
+        yield from sorted(lines(d, 4), key=lambda pair: -sum(pair[0]))
+        return
+    how = audited(subject)
+    level = getattr(subject, "threshold", 0) if how and how.at_threshold else 0
+    box = neighbours(
+        d, 2, monotone=monotone, everywhere=not getattr(subject, "treats_alike", getattr(subject, "exchangeable", True))
+    )
+    seen = set()
+    for x, y in chain(_special(d, monotone), box if d <= 4 else ()):
+        pair = tuple(value + level for value in x), tuple(value + level for value in y)
+        if x != y and pair not in seen:
+            seen.add(pair)
+            yield pair
+
+
+def _histograms(d: int) -> Iterator[tuple[Point, Point]]:
+    """Nobody and one user with labels of her own, a label that enters a full list, and gaps that close."""
+    for base in (
+        (0,) * d,
+        (1,) * (d - 1) + (0,),
+        (3,) + (0,) * (d - 1),
+        tuple(range(d, 0, -1)),
+        (4, 4) + (1,) * (d - 2),
+    ):
+        for move in ((1,) * d, (0,) * (d - 1) + (1,), (0,) + (1,) * (d - 1), (1,) + (0,) * (d - 1)):
+            yield base, tuple(a + b for a, b in zip(base, move, strict=True))
+
+
+def _special(d: int, monotone: bool) -> Iterator[tuple[Point, Point]]:
+    """One against the rest, half against half, and all together, from a few shapes of scores."""
+    half = d // 2
+    bases = [
+        (0,) * d,
+        (1,) + (0,) * (d - 1),
+        (0,) * (d - 1) + (1,),
+        (2,) + (0,) * (d - 1),
+        (0,) * (d - 1) + (-2,),
+        (1,) * half + (0,) * (d - half),
+        tuple(range(d, 0, -1)),
+        (3,) * half + (0,) * (d - half),
+    ]
+    up: list[Point] = [(1,) + (0,) * (d - 1), (0,) + (1,) * (d - 1), (1,) * half + (0,) * (d - half), (1,) * d]
+    up += [(0,) * (d - 1) + (1,), (1,) * (d - 1) + (0,)]
+    down: list[Point] = [tuple(-one for one in move) for move in up]
+    apart: list[Point] = [(1,) + (-1,) * (d - 1), (-1,) + (1,) * (d - 1), (1,) * half + (-1,) * (d - half)]
+    apart += [tuple(-one for one in apart[-1]), (1,) * (d - 1) + (-1,), (-1,) * (d - 1) + (1,)]
+    for base, move in product(bases, up + down if monotone else apart + up + down):
+        yield base, tuple(a + b for a, b in zip(base, move, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """So many draws for one input; counted if there is an event, returned otherwise."""
+
+    input: Any
+    draws: int
+    seed: int | None
+    event: Event | None = None
+
+
+class _Current:
+    """What forked workers audit: set before they are made, because functions need not be picklable."""
+
+    target: Target | None = None
+
+
+def _work(job: Job) -> Sample | int:
+    target = _Current.target
+    assert target is not None
+    sample = target.draw(job.input, job.draws, job.seed)
+    return sample if job.event is None else job.event.count(sample)
+
+
+def seed_of(seed: int | None, *words: object) -> int | None:
+    """A seed of its own for every job; None stays None: the secure source."""
+    if seed is None:
+        return None
+    text = repr((seed, *words)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "big")
+
+
+class JobRunner:
+    """Runs jobs and hands back their results as they come, each with its place."""
+
+    def __init__(self, target: Target, workers: int | None, progress: bool | None) -> None:
+        self.target = target
+        self.workers = _workers(target, workers)
+        self._progress = sys.stderr.isatty() if progress is None else progress
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> JobRunner:
+        _Current.target = self.target
+        if self.workers > 1:
+            import multiprocessing
+            from concurrent.futures import ProcessPoolExecutor
+
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("fork"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        _Current.target = None
+
+    def run(self, jobs: Sequence[Job], what: str) -> Iterator[tuple[int, Any]]:
+        """(place of the job, its result), in any order."""
+        with self._bar(what, sum(job.draws for job in jobs)) as advance:
+            for place, result in self._results(jobs):
+                advance(jobs[place].draws)
+                yield place, result
+
+    def _results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
+        if self._pool is None:
+            for place, job in enumerate(jobs):
+                yield place, _work(job)
+            return
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        waiting: dict[Future[Any], int] = {}
+        rest = iter(enumerate(jobs))
+        while True:
+            while len(waiting) < 2 * self.workers and (one := next(rest, None)) is not None:
+                waiting[self._pool.submit(_work, one[1])] = one[0]
+            if not waiting:
+                return
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+
+    @contextmanager
+    def _bar(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
+        if not self._progress:
+            yield lambda _: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        console = Console(stderr=True, force_terminal=True)
+        with Progress(*columns, console=console, auto_refresh=False, transient=True) as bar:
+            task = bar.add_task(what, total=total)
+
+            def advance(draws: int) -> None:
+                bar.advance(task, draws)
+                bar.refresh()
+
+            yield advance
+
+
+def _workers(target: Target, workers: int | None) -> int:
+    """All cores, where the target allows it and the platform can fork."""
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise ValueError("workers must be a whole number of at least 1, or None for all cores")
+    import multiprocessing
+
+    if not target.parallel or "fork" not in multiprocessing.get_all_start_methods():
+        return 1
+    return workers or os.cpu_count() or 1
+
+
+def batches(draws: int, size: int) -> list[int]:
+    """So many draws, in jobs of at most that size."""
+    return [min(size, draws - start) for start in range(0, draws, size)]
+
+
+class Notebook:
+    """What a long audit has found so far, in a file: an audit with the same words goes on where it was cut off."""
+
+    def __init__(self, path: str | Path | None, signature: str) -> None:
+        self._path = None if path is None else Path(path)
+        self.state: dict[str, Any] = {"signature": signature}
+        if self._path is not None and self._path.exists():
+            content = json.loads(self._path.read_text())
+            if not isinstance(content, dict) or content.get("signature") != signature:
+                raise ValueError("resume names the file of another audit: give the same arguments, or another path")
+            self.state = content
+
+    def keep(self, **facts: Any) -> None:
+        """Write at once, so that nothing done is lost."""
+        self.state.update(facts)
+        if self._path is not None:
+            write_text(str(self._path), json.dumps(self.state))
+
 
 SEARCH, LEARN = 0.2, 0.1
 """The shares of the trials that choose the neighbours, and learn the event. The rest test it."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import ctx
 
-from shortlist.audit.black_box import on_a_line, with_two_votes
+from shortlist.audit.attack import on_a_line, with_two_votes
 from shortlist.audit.enumeration import TOLERANCE, Proof, alike, lines, neighbours, prove
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.law import Law, Point, RealLaw

@@ -1,26 +1,240 @@
-"""The command line. A command's module is loaded when that command is asked for, and no other."""
+"""The command line: its commands, their help and their defaults."""
 
 from __future__ import annotations
 
 import io
+import os
+import re
+import shlex
 import sys
+import tomllib
 import warnings
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from difflib import get_close_matches
 from importlib import import_module
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from shortlist._files import sweep
-from shortlist._imports import MissingPackageError
+from shortlist._runtime import MissingPackageError, version
 from shortlist._signals import COMMAND
 from shortlist._text import Advice, terminal_safe, without_passwords
-from shortlist._version import version
-from shortlist.cli.defaults import defaults
-from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
-from shortlist.cli.usage import UsageError, usage_in_words
-from shortlist.cli.words import in_the_words_of, without_python
+from shortlist.cli.output import Described, Format, Hinting, echo_lines, hold_standard_handles
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
+
+LISTS = {"--groups": "CH,DE,FR", "--candidates": "FILE", "--item": "COLUMN --item COLUMN"}
+"""How a list is given on the command line, for example."""
+GUARANTEE = r"\b[A-Z]\w*\([^()]*\)"
+PAIR = r"\((\w+), (\w+)\)"
+GIVEN = re.compile(rf"{GUARANTEE}|\b([a-z_]+)=('[^']*'|\"[^\"]*\"|\[[\w., ]*\]|{PAIR}|[\w.+-]*[\w]|)")
+"""A word with its value; what stands in a guarantee stays as it is."""
+SUBJECT = re.compile(r"^([a-z_]+)(?: and ([a-z_]+))?(?= must | is for | looks at | go together| go with |: )")
+"""What a sentence is about, where it begins with words of Python."""
+LONG_WORD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b(?![=(])")
+"""No word of English has such a line in it."""
+IN_PYTHON = re.compile(r", or (?:[\w=]+\(.*?\) in Python|ledger\.\w+\([^()]*\),)")
+"""What only a program can write, beside what the command line can."""
+OTHER_END = re.compile(r"( must be (?:below|above) )([a-z_]+)(?=$|[;,:.])")
+"""A number is held against another one, by its name."""
+SHORT = ("k", "q")
+"""Options of one letter."""
+NOTHING: Mapping[str, str] = {}
+SEVERAL = re.compile(r"(--?[a-z-]+ \S+), (?=--?[a-z])")
+
+
+def without_python(words: str) -> str:
+    """The same without what is for programs alone.
+
+    >>> without_python("q4.db is not there; `shortlist ledger init` makes it, or Ledger(path, budget=...) in Python")
+    'q4.db is not there; `shortlist ledger init` makes it'
+    """
+    return IN_PYTHON.sub("", words)
+
+
+def in_the_words_of(options: Collection[str], words: str, arguments: Mapping[str, str] = NOTHING) -> str:
+    """A sentence of the library for whoever writes these options; what is no option stays as it is.
+
+    >>> known = {"-k", "--delta", "--value", "--clip", "--at-least"}
+    >>> in_the_words_of(known, "value and clip go together: write value='stars', clip=(0, 5)")
+    '--value and --clip go together: write --value stars --clip 0,5'
+    >>> in_the_words_of(known, "k must be at least 1; at_least is for values, seed=3")
+    '-k must be at least 1; --at-least is for values, seed=3'
+    """
+
+    def option(name: str | None) -> str:
+        """How it is written here; empty if it is not known."""
+        written = f"-{name}" if name in SHORT else f"--{(name or '').replace('_', '-')}"
+        return written if written in options else arguments.get(name or "", "")
+
+    def given(match: re.Match[str]) -> str:
+        if not (word := option(match[1])):
+            return match[0]
+        if match[3]:
+            return f"{word} {match[3]},{match[4]}".replace("low,high", "LOW,HIGH")
+        if match[2] == "[...]":
+            return f"{word} {LISTS.get(word, '...')}"
+        if match[2].startswith("["):
+            return " ".join(f"{word} {one.strip()}" for one in match[2][1:-1].split(","))
+        value = match[2].strip("'\"")
+        plain = "tab" if value == "\\t" else shlex.quote(value)
+        return {"True": word, "": word, "None": f"no {word}"}.get(value, f"{word} {plain}")
+
+    def subject(match: re.Match[str]) -> str:
+        names = [name for name in match.groups() if name]
+        return " and ".join(map(option, names)) if all(map(option, names)) else match[0]
+
+    said = SUBJECT.sub(subject, words)
+    said = OTHER_END.sub(lambda match: match[1] + (option(match[2]) or match[2]), said)
+    if "--delta" in options:
+        said = said.replace("budget=ApproxDP(epsilon, delta)", "--epsilon 1 --delta 1e-6, for example")
+    said = LONG_WORD.sub(lambda match: option(match[0]) or match[0], said)
+    return SEVERAL.sub(r"\1 ", GIVEN.sub(given, said))
+
+
+FILE = "shortlist.toml"
+WORDS = {"user": str, "item": list, "value": str, "separator": str, "unit": str, "ledger": str}
+"""What it may hold, and in which type."""
+COSTS = ("epsilon", "delta", "rho", "budget", "allow_large", "yes_really")
+
+
+def defaults(folder: str = ".") -> dict[str, Any]:
+    """The words of the file in that folder; none if there is none.
+
+    Raises
+    ------
+    ValueError
+        naming the word that may not stand there.
+    """
+    path = os.path.join(folder, FILE)
+    try:
+        with open(path, "rb") as file:
+            words = tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, IsADirectoryError):
+        words = None
+    if words is None:
+        raise ValueError(f'{FILE} cannot be read: it must be TOML, for example user = "user_id"')
+    return {word: _checked(word, value) for word, value in words.items()}
+
+
+def _checked(word: str, value: Any) -> Any:
+    if word.replace("-", "_") in COSTS:
+        raise ValueError(f"{FILE} must not say {word}: what a release costs is written where it is spent")
+    if word not in WORDS:
+        raise ValueError(f"{FILE} does not know {word}; it may say {', '.join(WORDS)}")
+    if WORDS[word] is list and isinstance(value, str):
+        return [value]
+    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if not (texts if WORDS[word] is list else isinstance(value, str)):
+        raise ValueError(f"{FILE}: {word} must be text{' or a list of texts' * (WORDS[word] is list)}")
+    return value
+
+
+UsageError: type[Any] = typer.BadParameter.__bases__[0]
+"""What is raised for a line that is no command."""
+
+TAKES = {
+    "NUMBER": "a number, for example 0.5",
+    "EPSILON": "a number, for example 0.5",
+    "N": "a whole number, for example 10",
+    "ENTRY": "a whole number, for example 3",
+    "FORMAT": f"one of {', '.join(Format)}",
+}
+"""What a value must be, by the metavar of its option."""
+INSTEAD = {
+    "sep": "separator", "delimiter": "separator", "eps": "epsilon", "budget": "epsilon", "n": "k", "top": "k",
+    "output": "out", "o": "out", "html": "report", "png": "plot", "people": "user", "column": "item", "group-by": "by",
+    "sort": "ordered", "filter": "where", "quantile": "q",
+}  # fmt: skip
+"""What others call an option."""
+COMMA = re.compile(r"[+-]?\d*(?:,\d+)+(?:\.\d+)?", re.ASCII)
+LEAST = re.compile(r"(?:equal to|>=)\s*(-?\d+(?:\.\d+)?)")
+
+
+def in_own_words(error: Any) -> str:
+    """What is wrong with a line, and what to write instead."""
+    kind, context = type(error).__name__, error.ctx
+    said = terminal_safe(" ".join(str(error.format_message()).split()))
+    if kind == "MissingParameter" and error.param is not None:
+        return f"give {'; and '.join(f'{_written(one)}, {_help(one)}' for one in _missing(error))}"
+    if kind == "NoSuchOption" and re.fullmatch(r"-[\d.]", error.option_name) and "-k" not in _known(context).values():
+        return "a number here must not be below 0"
+    if kind == "NoSuchOption":
+        return f"there is no option {terminal_safe(error.option_name)}{_near(error.option_name, context)}"
+    if kind == "BadOptionUsage":
+        return f"{terminal_safe(error.option_name)} needs a value after it"
+    if kind == "BadParameter":
+        return str(error.message) if error.param is None else _unfit(error.param, said)
+    extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", said)
+    if extra:
+        return f"{extra[1]}: nothing more is expected there; write text with blanks in quotes"
+    return "name a command" if said == "Missing command." else said
+
+
+def _unfit(param: Any, said: str) -> str:
+    """A value that is not what the option takes."""
+    name, metavar = _name(param), param.metavar or ""
+    least = LEAST.search(said)
+    if least:
+        return f"{name} must be {TAKES.get(metavar, 'a number').partition(',')[0]}, {least[1]} or more"
+    comma = ": write decimals with a point, and thousands without a comma" if _with_comma(param) else ""
+    return f"{name} must be {TAKES[metavar]}{comma}" if metavar in TAKES else said
+
+
+def _with_comma(param: Any) -> bool:
+    """Whether a number on the line that may be this option's has a comma in it."""
+    line = [part for word in sys.argv[1:] for part in word.split("=", 1)]
+    values = [after for before, after in pairwise(line) if before in param.opts]
+    return any(map(COMMA.fullmatch, line if param.param_type_name == "argument" else values))
+
+
+def _missing(error: Any) -> list[Any]:
+    """All that is needed and was not written: what was is read first."""
+    read = error.ctx.params if error.ctx else ()
+    params = error.ctx.command.get_params(error.ctx) if error.ctx else ()
+    return [one for one in params if one.required and one.name not in read] or [error.param]
+
+
+def _name(param: Any) -> str:
+    return str(param.metavar or param.name) if param.param_type_name == "argument" else str(param.opts[0])
+
+
+def _written(param: Any) -> str:
+    """As it stands on a line."""
+    return _name(param) if param.param_type_name == "argument" else f"{param.opts[0]} {param.metavar}"
+
+
+def _help(param: Any) -> str:
+    words = str(param.help or "").rstrip(".")
+    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
+
+
+def _options(context: Any) -> list[Any]:
+    return [one for one in context.command.get_params(context) if one.param_type_name == "option"] if context else []
+
+
+def _known(context: Any) -> dict[str, str]:
+    """The options of a command, by their names without lines in front."""
+    return {opt.lstrip("-"): opt for one in _options(context) for opt in (*one.opts, *one.secondary_opts)}
+
+
+def _near(written: str, context: Any) -> str:
+    """The option that was meant, if one can tell."""
+    known = _known(context)
+    word = "n" if re.fullmatch(r"-\d", written) else written.lstrip("-")
+    near = [one for one in (INSTEAD.get(word, ""), *get_close_matches(word, known, n=1, cutoff=0.7)) if one in known]
+    return f"; did you mean {known[near[0]]}?" if near else ""
+
+
+def usage_in_words(error: Any) -> str:
+    """The whole answer: what is wrong, and where to read on; the help itself where nothing at all was written."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(error.format_message())
+    path = error.ctx.command_path if error.ctx else "shortlist"
+    return f"shortlist: {in_own_words(error)}\nsee `{terminal_safe(path)} -h`"
 
 
 class Place(NamedTuple):
@@ -32,16 +246,16 @@ class Place(NamedTuple):
 
 
 COMMANDS = {
-    "top": Place("shortlist.cli.top", "top", "The k items with the most users, and nothing else."),
-    "keys": Place("shortlist.cli.keys", "keys", "Every name that enough people hold, with noisy counts."),
-    "quantile": Place("shortlist.cli.quantile", "quantile", "A median or other quantiles of one number per person."),
+    "top": Place("shortlist.cli.releases", "top", "The k items with the most users, and nothing else."),
+    "keys": Place("shortlist.cli.releases", "keys", "Every name that enough people hold, with noisy counts."),
+    "quantile": Place("shortlist.cli.releases", "quantile", "A median or other quantiles of one number per person."),
     "plan": Place("shortlist.cli.plan", "plan", "Rank the mechanisms for data described in a word."),
     "studio": Place("shortlist.cli.studio", "studio", "A page that goes from a table to a private list."),
     "audit": Place("shortlist.cli.audit", "audit", "A lower bound on the true epsilon of a mechanism."),
-    "example": Place("shortlist.cli.example", "example", "Write made-up rows and the public list to them."),
+    "example": Place("shortlist.cli.demo", "example", "Write made-up rows and the public list to them."),
     "demo": Place("shortlist.cli.demo", "demo", "The whole story on a million made-up rows."),
     "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
-    "risk": Place("shortlist.cli.risk", "show_risk", "What an epsilon means: how well an attacker can guess."),
+    "risk": Place("shortlist.cli.plan", "show_risk", "What an epsilon means: how well an attacker can guess."),
 }
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""

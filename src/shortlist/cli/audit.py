@@ -8,12 +8,9 @@ import typer
 
 from shortlist._text import json_line
 from shortlist.audit import audit as attack
-from shortlist.audit.attack import Found
-from shortlist.audit.black_box import default_size
-from shortlist.audit.names import function_in, mechanism_named, names
+from shortlist.audit.attack import Found, default_size, function_in, mechanism_named, names
 from shortlist.audit.prove import prove_mechanism
-from shortlist.cli.options import Json
-from shortlist.cli.output import echo_json
+from shortlist.cli.output import Json, echo_json
 from shortlist.mechanisms.entries import audited
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 

@@ -1,4 +1,4 @@
-"""`shortlist demo`: the whole story on a data set it makes itself, with a picture."""
+"""Synthetic rows, and the whole story on them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from time import perf_counter
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,12 +17,13 @@ from rich.text import Text
 from shortlist import count, top_k
 from shortlist._files import remove, temporary_name
 from shortlist.cli.output import write_picture
+from shortlist.example import FILMS, ROWS, TYPES, check_example, write_example
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.pages.plots import plot_against_truth
 from shortlist.release import Release
 from shortlist.scores import Scores
 
-ROWS, USERS, ITEMS, K, EPSILON = 1_000_000, 50_000, 500, 10, 0.03
+DEMO_ROWS, USERS, ITEMS, K, EPSILON = 1_000_000, 50_000, 500, 10, 0.03
 STRIDE = 187
 """Prime to the number of films: names that say nothing of the rank."""
 PICTURE = "shortlist-demo.png"
@@ -46,7 +49,7 @@ def make_rows(path: str) -> None:
             f"COPY (SELECT hash(row, 'user') % {USERS} AS user_id, printf('film %03d', 1 + {STRIDE} * place % {ITEMS}) "
             "AS film FROM (SELECT row, CAST(floor("
             f"{ITEMS} * pow((hash(row, 'film') % 1000003) / 1000003, 2)) AS INTEGER) AS place "
-            f"FROM range({ROWS}) AS rows(row))) TO '{path.replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+            f"FROM range({DEMO_ROWS}) AS rows(row))) TO '{path.replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
         )
 
 
@@ -81,8 +84,8 @@ def run(picture: str = PICTURE) -> None:
 def _released(console: Console, path: str, films: list[str]) -> tuple[Truth, dict[str, Release], Scores]:
     make_rows(path)
     console.print(
-        f"\n[bold]{ROWS:,} rows[/] of (user, film): who watched what, {USERS:,} people and {ITEMS} films. They are "
-        "made up, so the truth can be shown. The list of films is public; who watched which is not.\n"
+        f"\n[bold]{DEMO_ROWS:,} rows[/] of (user, film): who watched what, {USERS:,} people and {ITEMS} films. They "
+        "are made up, so the truth can be shown. The list of films is public; who watched which is not.\n"
     )
     start = perf_counter()
     scores = count(path, user="user_id", item="film", candidates=films)
@@ -145,3 +148,20 @@ def _drawn(console: Console, truth: Truth, releases: dict[str, Release], path: s
     axes = plot_against_truth(truth.users, releases, k=K, most=4 * K)
     write_picture(path, axes.figure, dpi=160, private=False)  # type: ignore[arg-type]
     console.print(f"the picture: [bold]{path}[/]")
+
+
+def example(
+    name: Annotated[str, typer.Argument(help="Which example: films.", show_default=False, metavar="NAME")],
+    folder: Annotated[str, typer.Option(help="Where to write the files; it must be there.", metavar="PATH")] = ".",
+) -> None:
+    """Write made-up rows and the public list that belongs to them: films.parquet and films.txt.
+
+    \b
+    For example: shortlist example films
+    """
+    check_example(name)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{folder} is not a folder; make it first, or leave --folder out")
+    table, listed = write_example(folder, name)
+    typer.echo(f"{table}: {ROWS:,} made-up rows of {', '.join(TYPES)}")
+    typer.echo(f"{listed}: the public list, {FILMS} films")

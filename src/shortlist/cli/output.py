@@ -1,4 +1,4 @@
-"""What the commands show and write: text without tricks, files whole or not at all."""
+"""What commands share: options, formats and progress."""
 
 from __future__ import annotations
 
@@ -11,17 +11,100 @@ import shutil
 import stat
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shortlist._files import checked_target, write_whole
+from shortlist._signals import COMMAND
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class Format(StrEnum):
+    """How a release is printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+Source = Annotated[
+    str, typer.Argument(help="A path or glob: parquet, CSV or JSON lines.", show_default=False, metavar="FILE")
+]
+User = Annotated[str, typer.Option(help="The column of people.", show_default=False, metavar="COLUMN")]
+Where = Annotated[
+    str | None,
+    typer.Option(help='Which rows count, for example "week >= 40".', show_default=False, metavar="CONDITION"),
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="What it may cost; 0.1 to 3 are common, see `shortlist risk 1`.", metavar="NUMBER")
+]
+Rho = Annotated[float | None, typer.Option(help="What it may cost, in zCDP.", metavar="NUMBER")]
+Large = Annotated[bool, typer.Option("--yes-really", help="Allow an epsilon above 30, which promises nobody anything.")]
+GroupsPerUser = Annotated[
+    int | None,
+    typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False, metavar="N"),
+]
+LedgerPath = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger", help="The ledger (file or postgresql://), charged before a row is read.", metavar="LEDGER"
+    ),
+]
+Purpose = Annotated[str, typer.Option(help="What the ledger notes, and a report is called.", metavar="TEXT")]
+Unit = Annotated[str, typer.Option(help="What one user is, for the record.", metavar="WORD")]
+Memory = Annotated[
+    str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.", metavar="SIZE")
+]
+Multiline = Annotated[
+    bool, typer.Option("--multiline", help="Quoted fields of a CSV file may hold line breaks; trust its writer.")
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands between the fields of a CSV file: a comma if not said; 'tab' for a tab.", metavar="SIGN"
+    ),
+]
+Out = Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).", metavar="FILE")]
+Plot = Annotated[str | None, typer.Option(help="Draw the list to this file (.png, .svg or .pdf).", metavar="FILE")]
+Report = Annotated[
+    str | None, typer.Option(help="Write a page about the release to this file (.html).", metavar="FILE")
+]
+Shown = Annotated[
+    Format | None,
+    typer.Option(
+        "--format", help="How to print it: table, csv, json or parquet.", show_default="table", metavar="FORMAT",
+    ),
+]  # fmt: skip
+AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json: one JSON object, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print the list alone, without what it cost.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+
+
+def letter(separator: str | None) -> str | None:
+    """A separator as it is written on a command line."""
+    return {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
+
+
+BETWEEN = "|"
+"""Stands between the parts of a key, where several columns make it."""
+
+
+def keys_of(groups: str | None, columns: int) -> list[Any] | None:
+    """The public keys, from `CH,DE,FR`, or `CH|40,DE|40` for two columns."""
+    if groups is None:
+        return None
+    keys = [one.strip() for one in groups.split(",")]
+    return keys if columns == 1 else [tuple(key.split(BETWEEN)) for key in keys]
 
 
 class Described(TyperCommand):
@@ -194,3 +277,48 @@ def _is_same(path: str, other: str) -> bool:
 def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) -> None:
     """A picture, in the format that the path ends in."""
     write_whole(path, lambda draft: figure.savefig(draft, dpi=dpi), private=private)
+
+
+Made = TypeVar("Made")
+Progress = Callable[[float], None]
+
+
+def drawn(book: Ledger | None, draw: Callable[[Progress | None], Made]) -> Made:
+    """What `draw` makes, told how far it is; where it fails after its charge was booked, say that the charge stays."""
+    COMMAND.check()
+    head = None if book is None else book.head
+    try:
+        with bar() as progress:
+            return draw(progress)
+    except (BudgetExceeded, ApprovalNeeded, OutcomeUnknown):  # each says itself what was booked
+        raise
+    except Exception:
+        COMMAND.check()  # a signal has a line of its own
+        if book is not None and head is not None and _booked(book, head):
+            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
+        raise
+
+
+def _booked(book: Ledger, head: str) -> bool:
+    """By the ledger itself, if it can be asked."""
+    try:
+        return book.booked_since(head) is not None
+    except LedgerError:
+        return False
+
+
+@contextmanager
+def bar() -> Iterator[Progress | None]:
+    """A progress bar on a terminal: the share of the rows that were read, and nothing about them."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("rows read", total=1.0)
+        yield lambda share: shown.update(task, completed=share)

@@ -1,19 +1,22 @@
-"""`shortlist plan`: which mechanism, and how much epsilon, before anything is spent."""
+"""What an epsilon gives and what it risks."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zipfile import BadZipFile
 
 import typer
 
-from shortlist._reading import attempt
+from shortlist._arrays import attempt
 from shortlist._text import json_line
-from shortlist.cli.options import Json
-from shortlist.cli.output import echo_json, write_picture
+from shortlist.cli.output import Json, echo_json, echo_lines, write_picture
+from shortlist.pages.summary import caution, percent, risk
 from shortlist.planning import plan as planned
-from shortlist.planning.answer import NUMBERS
+from shortlist.planning.plans import NUMBERS
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
 if TYPE_CHECKING:
     from shortlist.planning import Plan
@@ -133,3 +136,43 @@ def _too_wide(columns: dict[str, list[str]], goal: str, width: int) -> list[str]
         left_out.append(spare.pop(0))
         del wide[left_out[-1]]
     return left_out
+
+
+def show_risk(
+    epsilon: Annotated[
+        float | None, typer.Argument(help="The epsilon of a release or of a budget.", metavar="EPSILON")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta beside it.", metavar="NUMBER")] = None,
+    rho: Annotated[float | None, typer.Option(help="Instead of an epsilon: the rho of zCDP.", metavar="NUMBER")] = None,
+    as_json: Json = False,
+) -> None:
+    """What an attacker who knows all other rows can learn about one user.
+
+    \b
+    For example: shortlist risk 1
+    """
+    if (epsilon is None) == (rho is None):
+        raise typer.BadParameter("give an epsilon, as in `shortlist risk 1`, or --rho: one of them")
+    if not 0 < (epsilon if rho is None else rho) < math.inf:  # type: ignore[operator]
+        raise ValueError(f"{'EPSILON' if rho is None else '--rho'} must be a number above 0, for example 0.5")
+    if delta is not None and not 0 <= delta < 1:
+        raise ValueError("--delta must be a number from 0 to below 1, for example 1e-6")
+    guarantee: Guarantee
+    if rho is not None:
+        guarantee = ZCDP(rho, delta or 0.0)
+    else:
+        guarantee = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)  # type: ignore[arg-type]
+    bounds = risk(guarantee)
+    if as_json:
+        echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
+        return
+    lines = [f"{guarantee}: {bounds}."]
+    lines += [
+        f"A prior probability of {percent(prior)} that the user is in the data becomes at most {percent(posterior)}."
+        for prior, posterior in bounds.posterior
+    ]
+    lines += [
+        f"An attack with a false positive rate of {rate:.0%} has a true positive rate of at most {percent(power)}."
+        for rate, power in bounds.power
+    ]
+    echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))

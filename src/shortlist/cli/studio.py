@@ -16,7 +16,7 @@ import typer
 
 from shortlist._files import remove, sweep, temporary_name
 from shortlist._signals import COMMAND, Stopped
-from shortlist.studio.folder import Folder
+from shortlist.studio.inputs import Folder
 from shortlist.studio.server import Studio
 
 try:

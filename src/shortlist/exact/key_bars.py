@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist._imports import IMPORTS
+from shortlist._runtime import IMPORTS
 from shortlist.exact.crossing import narrowed, whole_numbers, within_ratio
 from shortlist.exact.partial_reals import ball
 

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist._imports import IMPORTS
+from shortlist._runtime import IMPORTS
 
 if TYPE_CHECKING:
     from flint import arb

@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
-from shortlist._runs import Runs
+from shortlist._arrays import Indices, Runs, Values
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.score_intervals import Contest
 from shortlist.exact.subset_classes import Classes

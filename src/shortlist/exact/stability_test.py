@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
-from shortlist._imports import IMPORTS
+from shortlist._runtime import IMPORTS
 from shortlist.exact.partial_reals import ball
 
 if TYPE_CHECKING:

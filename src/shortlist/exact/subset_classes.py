@@ -39,8 +39,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask
-from shortlist._runs import Runs
+from shortlist._arrays import Floats, Indices, Mask, Runs
 
 ULPS = 2.0**-46
 """`log_choose` is off by at most ULPS (2 + its value): 64 units in the last place, where four or five occur."""

@@ -1,22 +1,74 @@
-"""The entries of a ledger, wherever they are kept: each chained to the one before it, each with the sums after it.
-
-What is here needs no file and no server: what a row may be, what follows from it, and where a ledger then stands.
-"""
+"""The entries of a ledger, chained by their hashes."""
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import itertools
 import json
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
-from shortlist.ledger.errors import damaged
-from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, fits, is_exact
-from shortlist.ledger.terms import Terms
+from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, Currency, Terms, fits, is_exact
+
+
+class LedgerError(Exception):
+    """The ledger cannot be used: it is missing, damaged, locked, full, or none. Nothing was booked or looked at.
+
+    `OutcomeUnknown` alone is otherwise.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> try:
+    ...     sl.Ledger.open("no-such-folder/year.db")
+    ... except sl.privacy.LedgerError as error:
+    ...     print("nothing was booked")
+    nothing was booked
+    """
+
+
+class OutcomeUnknown(LedgerError):  # noqa: N818 - the name users read
+    """The connection was cut while a server booked. Nothing was looked at; whether it was booked `Ledger.find` settles.
+
+    Parameters
+    ----------
+    path
+        The ledger, without passwords.
+    receipt
+        What to ask by: `ledger.find(unknown.receipt)` is the entry, or None; then it will never be booked.
+
+    Examples
+    --------
+    >>> from shortlist.privacy import OutcomeUnknown
+    >>> print(OutcomeUnknown("postgresql://bookkeeper/budgets?name=q4", "5c1e"))
+    unknown, check: the connection to postgresql://bookkeeper/budgets?name=q4 was cut while it booked. Nothing was \
+looked at. `shortlist ledger find LEDGER 5c1e`, or ledger.find("5c1e"), says whether it was booked
+    """
+
+    def __init__(self, path: str, receipt: str) -> None:
+        super().__init__(path, receipt)
+        self.path, self.receipt = path, receipt
+
+    def __str__(self) -> str:
+        return (
+            f"unknown, check: the connection to {self.path} was cut while it booked. Nothing was looked at. `shortlist "
+            f'ledger find LEDGER {self.receipt}`, or ledger.find("{self.receipt}"), says whether it was booked'
+        )
+
+
+def damaged(path: str, how: str) -> LedgerError:
+    """The error for a ledger that is not what was written, with what to do."""
+    return LedgerError(
+        f"{path} is damaged or was edited: {how}. Go on from a good copy whose head you know, or start a new ledger "
+        "with what is left"
+    )
+
 
 MOST_ENTRIES = 2**53
 RELATIONS = ("add-remove", "replace")
@@ -244,3 +296,156 @@ def entry_of(row: tuple[Any, ...], path: str) -> LedgerEntry:
     ):
         return LedgerEntry(**dict(zip((*NAMES, *FACTS), row, strict=True)))
     raise damaged(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
+
+
+LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000, "source": 10_000}
+"""Characters of the texts in an entry."""
+ADDRESS = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.-]+:/|://|\bpassword\s*=")
+"""What looks like the address of a server, and is no file's name."""
+
+
+def checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
+    """The currencies that may come back, each once and in a fixed order."""
+    names = (refundable,) if isinstance(refundable, str) else tuple(refundable)
+    if not set(names) <= set(CURRENCIES):
+        raise ValueError('refundable must name currencies: write refundable=("pure",) or ("pure", "zcdp")')
+    return tuple(currency for currency in CURRENCIES if currency in names)
+
+
+def checked_path(path: object) -> str:
+    """The whole path of a ledger's file, as text."""
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str):
+        raise TypeError('path must be text, for example "budget.db"')
+    if not name or "\0" in name:
+        raise ValueError('path must be the name of a file, for example "budget.db"')
+    if ADDRESS.search(name):  # not repeated: there may be a password in it
+        raise ValueError(
+            'path must be the name of a file, for example "budget.db", or the address of a server as text that begins '
+            'with "postgresql://", as in "postgresql://user@host/database?name=q4"'
+        )
+    try:
+        return os.path.abspath(name)
+    except FileNotFoundError:
+        raise LedgerError(f"{name} has no place: the current folder was taken away; give the whole path") from None
+
+
+def checked_token(token: object) -> str:
+    """What an entry is found by: a hash, or what a server was given with a charge."""
+    if not isinstance(token, str):
+        raise TypeError("receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
+    if not re.fullmatch("[0-9a-f]{32}|[0-9a-f]{64}", token):  # of a part of one nobody could say that it is not there
+        raise ValueError(
+            "receipt must be whole: an entry's hash, 64 of 0 to 9 and a to f, or the 32 that an unknown outcome said"
+        )
+    return token
+
+
+def checked_words(refundable: Iterable[Currency], **texts: object) -> dict[str, str]:
+    """What is said of a release, as it is noted; its guarantee is not among it."""
+    currencies = checked_currencies(refundable)
+    return {"refundable": " ".join(currencies), **{name: checked_text(name, text) for name, text in texts.items()}}
+
+
+def checked_text(name: str, text: object) -> str:
+    """A text that a ledger can hold."""
+    if not isinstance(text, str):
+        raise TypeError(f'{name} must be text: write {name}="weekly chart", for example')
+    if len(text) > LONGEST[name]:
+        raise ValueError(f"{name} must be at most {LONGEST[name]:,} characters: say it shorter")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be Unicode text: it holds half a surrogate pair") from None
+    return text
+
+
+def user_name() -> str:
+    """Who runs this process, by the operating system where it tells (and not by a variable that anybody may set)."""
+    if hasattr(os, "getuid"):
+        import pwd
+
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container may run under a number without a name
+            return f"user {os.getuid()}"
+    return getpass.getuser()
+
+
+def checked_last(last: object, most: int) -> int:
+    """How many entries are asked for, at most `most`; all of them if nothing is said."""
+    if last is None:
+        return most
+    if isinstance(last, bool) or not isinstance(last, int) or last < 0:
+        raise ValueError("last must be a whole number, 0 or more: write last=20, for example")
+    return min(last, most)
+
+
+WORDS = ("guarantee", "mechanism", "purpose", "unit", "refundable", "source")
+"""What is said of a release. In a ledger with approval it must be the same for it to be the same release."""
+
+Offer = tuple[Amounts, Mapping[str, Any]]
+"""What a release costs and what is said of it, by one of several true statements of it (Theorem 223)."""
+
+
+class Store(Protocol):
+    """Each call is one transaction, whole or not at all; what was booked when it returns is on the disk.
+
+    A call raises `LedgerError` if the ledger cannot be used, or is another one than the one that was opened, or has
+    gone back since; `OutcomeUnknown` if a server was asked to book and did not answer.
+    """
+
+    @property
+    def path(self) -> str:
+        """Where it is, for people and to open it again; without passwords."""
+
+    @property
+    def name(self) -> str:
+        """In short, for receipts."""
+
+    @property
+    def origin(self) -> Origin:
+        """What it was made with."""
+
+    @property
+    def seen(self) -> State:
+        """How it stood when it was last seen."""
+
+    def state(self) -> State:
+        """Where it stands."""
+
+    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
+        """(where it stands after a charge, which of the offers that was): the first that fits.
+
+        `BudgetExceeded` or `ApprovalNeeded` if it was not booked.
+        """
+
+    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
+        """Give back what a charge has beyond `spent`, once; where it then stands."""
+
+    def approve(self, request: object) -> None:
+        """Note that whoever runs this approves a request of somebody else."""
+
+    def close(self, kind: str, reason: str, target: str) -> None:
+        """Book nothing from now on; `target` is where it goes on, if it does."""
+
+    def after(self, number: int, most: int) -> list[LedgerEntry]:
+        """The entries after the one with this number, at most so many, in order."""
+
+    def newest(self, most: int) -> list[LedgerEntry]:
+        """The last entries, in order."""
+
+    def find(self, token: str) -> LedgerEntry | None:
+        """The entry with this hash, or that a server was asked to book under this token: None if it never will be."""
+
+    def booked_since(self, head: str) -> int | None:
+        """The number of the entry that the last charge through this object booked after `head`, or None."""
+
+    def check_whole(self) -> None:
+        """Raise if what keeps the entries knows itself to be broken."""
+
+    def share(self, role: str, *, allowed: bool) -> None:
+        """Let a role of the server charge and read, or no longer."""
+
+    def hang_up(self) -> None:
+        """Let go of what is held open between calls; the next call opens it again."""

@@ -1,27 +1,289 @@
-"""A privacy budget that survives the process and that nobody can overdraw."""
+"""A privacy budget that nobody can overdraw."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
-from shortlist._kind_words import kind_of_words
-from shortlist.accounting.checked_numbers import count, number
+from shortlist._runtime import late
+from shortlist._text import kind_of_words
+from shortlist.accounting.checks import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.ledger.admission import after_charge, countable, first_with_room, left_of_terms, spent_of, within
-from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry
-from shortlist.ledger.closing import checked_reason, closed_words, left_here, open_state
-from shortlist.ledger.filter import Balance, Currency
-from shortlist.ledger.opening import opened
-from shortlist.ledger.replay import verified
-from shortlist.ledger.reservation import Receipt, Reservation, receipted_entry
-from shortlist.ledger.shares import share_of
-from shortlist.ledger.standing import Standing, in_words
-from shortlist.ledger.terms import Terms
-from shortlist.ledger.turn import WAIT
-from shortlist.ledger.words import checked_last, checked_text, checked_words
+from shortlist.ledger.admission import (
+    Standing,
+    after_charge,
+    countable,
+    first_with_room,
+    in_words,
+    left_of_terms,
+    share_of,
+    spent_of,
+    within,
+)
+from shortlist.ledger.chain import (
+    MOST_ENTRIES,
+    LedgerEntry,
+    LedgerError,
+    Origin,
+    State,
+    Store,
+    after,
+    check_chained,
+    checked_last,
+    checked_path,
+    checked_text,
+    checked_token,
+    checked_words,
+    damaged,
+)
+from shortlist.ledger.filter import Balance, Currency, Terms, kept_of
+from shortlist.ledger.sqlite import WAIT, Approvals, FileBook, make
 from shortlist.pages.ledger_page import write_ledger
+
+
+def closed_words(book: Store) -> str:
+    """That it was closed, on which day and why, or where it goes on; empty for one that still books."""
+    if not (why := book.state().closed):
+        return ""
+    days = [entry.time[:10] for entry in book.newest(2) if entry.kind in ("close", "moved")]
+    return f"closed for good on {min(days)}: {why}"
+
+
+def checked_reason(reason: str | None) -> str:
+    """Why a ledger is closed: whoever writes `close()` as of a file means something else."""
+    if reason is None:
+        raise TypeError(
+            "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
+            'any more, say why: close("the quarter is over")'
+        )
+    return checked_text("purpose", reason)
+
+
+def left_here(terms: Terms, here: State) -> Balance:
+    """What each rule still admits, rounded down; of a closed one the same rules, with nothing left."""
+    left = left_of_terms(terms, here.total)
+    return Balance(**{name: value and 0.0 for name, value in asdict(left).items()}) if here.closed else left
+
+
+def open_state(book: Store, *, fresh: bool = True) -> State:
+    """Where it stands, or stood when it was last seen, unless it was closed.
+
+    Raises
+    ------
+    LedgerError
+        as a charge would.
+    """
+    here = book.state() if fresh else book.seen
+    if here.closed:
+        raise LedgerError(f"{book.path} was closed for good and books nothing more: {here.closed}")
+    return here
+
+
+SCHEMES = ("postgresql://", "postgres://")
+
+
+def on_server(path: object) -> bool:
+    """Whether an address is that of a server."""
+    return isinstance(path, str) and path.startswith(SCHEMES)
+
+
+def of_server(name: str, module: str = "postgres") -> Any:
+    """What there is for servers, if its library is there."""
+    try:
+        return late(f"shortlist.ledger.{module}", name)
+    except ImportError:
+        pass
+    raise LedgerError("a ledger on a server needs psycopg: pip install 'shortlist[postgres]'")
+
+
+def shown_path(path: str) -> str:
+    """A path or an address for people: without what may be a password."""
+    return str(of_server("Address").of(path)) if on_server(path) else path
+
+
+def opened(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store:
+    """The ledger there; if there is none, it is made with these terms."""
+    if on_server(path):
+        store: Store = of_server("ServerBook").at(path, wait, terms)
+        return store
+    place = checked_path(path)
+    if terms is not None and not os.path.lexists(place):
+        make(place, terms())
+    return FileBook(place, wait)
+
+
+BATCH = 5_000
+"""Entries that are read in one transaction: charges in between need not wait for it."""
+
+
+def verified(book: Store, head: str | None) -> int:
+    """How many entries there are, if all follow from one another, and from the `head` that was kept, if there is one.
+
+    Raises
+    ------
+    LedgerError
+        naming the first entry that is wrong.
+    """
+    path, before = book.path, book.state()
+    book.check_whole()
+    walk = Replay(book.origin, path)
+    present = head in (None, walk.here.head)
+    while batch := book.after(walk.here.number, BATCH):
+        walk.take(batch)
+        present = present or any(entry.hash == head for entry in batch)
+    if walk.here.number < before.number:
+        raise damaged(path, "entries vanished while it was read")
+    now = book.state()
+    if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
+        raise damaged(path, "the neighboring relation that it keeps to is not that of its first charge that states one")
+    if not present:
+        raise damaged(path, "entries after the head you kept have vanished")
+    return walk.here.number
+
+
+class Replay:
+    """Goes through all entries as if they were written now, some at a time."""
+
+    __slots__ = ("_approvals", "_open", "_path", "_terms", "here")
+
+    def __init__(self, origin: Origin, path: str) -> None:
+        self.here = origin.start
+        self._terms, self._path = origin.terms, path
+        self._open: dict[int, LedgerEntry] = {}
+        self._approvals = Approvals(path) if origin.terms.approval else None
+
+    def take(self, entries: Iterable[LedgerEntry]) -> None:
+        """The next entries.
+
+        Raises
+        ------
+        LedgerError
+            naming the first entry that does not follow from those before it.
+        """
+        for entry in entries:
+            check_chained(entry, self.here, self._path)
+            charge = None if entry.refund_of is None else self._open.pop(entry.refund_of, None)
+            self.here = after(entry, self.here, self._terms, charge, self._path)
+            if self._approvals is not None:
+                self._approvals.take(entry)
+            if entry.kind == "charge" and entry.refundable:
+                self._open[entry.number] = entry
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Where a charge was booked, and how the ledger stood right after it. Public: it says nothing of the data.
+
+    Parameters
+    ----------
+    ledger
+        The name of the file, without its folder.
+    entry
+        The number of the charge in it.
+    budget
+        The ledger's budget, in words.
+    spent, remaining
+        The balances right after the charge, or after its refund.
+    head
+        The hash of the last entry then.
+    purpose
+        What it was for.
+    balance
+        How the ledger stood right after it, in one number, in words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shortlist as sl
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = sl.Ledger(f"{folder.name}/year.db", budget=sl.PureDP(3.0))
+    >>> receipt = sl.select([9, 1], epsilon=0.5, ledger=ledger, purpose="weekly chart").receipt
+    >>> receipt.ledger, receipt.entry, receipt.remaining
+    ('year.db', 1, Balance(epsilon=2.5, delta=0.0))
+    >>> folder.cleanup()
+    """
+
+    ledger: str
+    entry: int
+    budget: str
+    spent: Balance
+    remaining: Balance
+    head: str
+    purpose: str
+    balance: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reservation:
+    """A worst case that was booked. If nothing is refunded, or the process dies, it stays spent.
+
+    It only says which entry that is: what may come back is decided by the file. `Ledger.reserve` makes it.
+
+    Parameters
+    ----------
+    number, hash
+        Which entry it is.
+    purpose
+        What it was booked for.
+    guarantee
+        What was booked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from shortlist import Ledger, PureDP
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/year.db", budget=PureDP(3.0))
+    >>> ledger.reserve(PureDP(1.0), refundable=("pure",)).refund(PureDP(0.25))
+    >>> ledger.spent
+    Balance(epsilon=0.25, delta=0.0)
+    >>> folder.cleanup()
+    """
+
+    _ledger: Ledger
+    number: int
+    hash: str
+    purpose: str
+    guarantee: Guarantee
+    _stood: State
+
+    def receipt(self) -> Receipt:
+        """This charge, and how the ledger stood right after it or after its refund.
+
+        From memory: the release stands, and must not fail if the ledger is gone by now.
+        """
+        ledger, terms, here = self._ledger, self._ledger.terms, self._stood
+        spent, left = spent_of(terms, here.total), left_of_terms(terms, here.total)
+        words = str(Standing.of_state(terms, here))
+        return Receipt(ledger.name, self.number, str(terms), spent, left, here.head, self.purpose, words)
+
+    def refund(self, kept: Guarantee) -> None:
+        """Give back what is booked beyond `kept`, in the currencies where that is proved; once.
+
+        `kept` must follow from the released output alone, by a rule fixed before the call. `ExPost(epsilon, cost)`
+        keeps `cost` of an epsilon, in the pure currency alone.
+
+        Raises
+        ------
+        ValueError
+            if more is kept than was reserved, or it was refunded before.
+        """
+        terms, book = self._ledger.terms, self._ledger._book
+        spent = kept_of(kept, terms.order).where(terms.limits)
+        after = book.refund(self.number, self.hash, spent, checked_text("guarantee", repr(kept)))
+        object.__setattr__(self, "_stood", after)
+
+
+def receipted_entry(book: Store, receipt: Receipt | str) -> LedgerEntry | None:
+    """The entry that a receipt, a hash or a token belongs to; None if there is none."""
+    if not isinstance(receipt, Receipt):
+        return book.find(checked_token(receipt))
+    entry = next(iter(book.after(receipt.entry - 1, 1)), None)
+    same = entry is not None and (entry.number, entry.purpose) == (receipt.entry, receipt.purpose)
+    return entry if same and book.find(checked_token(receipt.head)) is not None else None
+
 
 __all__ = ["Ledger", "Receipt", "Reservation"]
 

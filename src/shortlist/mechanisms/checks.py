@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from shortlist._arrays import Values
-from shortlist.accounting.checked_numbers import number, up
+from shortlist.accounting.checks import number, up
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist._frozen import changed, refuse_changes
-from shortlist._kind_words import kind_of_words
+from shortlist._runtime import changed, refuse_changes
+from shortlist._text import kind_of_words
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation

@@ -11,10 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
-from shortlist._runs import Runs
+from shortlist._arrays import Indices, Runs, Values
 from shortlist._text import about, ordinal
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checks import number
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.mechanisms.checks import checked_k, plain_budget
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP

@@ -11,21 +11,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
+from shortlist._runtime import version
 from shortlist._text import csv_table, page_safe, terminal_safe
-from shortlist._version import version
-from shortlist.accounting.checked_numbers import up
+from shortlist.accounting.checks import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.pages.guarantee_in_words import in_short, percent, risk
-from shortlist.pages.mechanism_in_words import mechanism_in_words
-from shortlist.pages.risk_box import caution_in, facts, meter, price_in, risk_box
-from shortlist.pages.rounding import number_text
-from shortlist.pages.theme import page, table
+from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
+from shortlist.pages.theme import caution_in, facts, meter, page, price_in, risk_box, table
 
 if TYPE_CHECKING:
+    from shortlist.ledger.admission import Standing
     from shortlist.ledger.chain import LedgerEntry
+    from shortlist.ledger.filter import Terms
     from shortlist.ledger.ledger import Ledger
-    from shortlist.ledger.standing import Standing
-    from shortlist.ledger.terms import Terms
 
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""

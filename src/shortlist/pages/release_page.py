@@ -1,7 +1,4 @@
-"""One release as a page: the list, what it can give away, how it was made, what was paid, how to cite it.
-
-Everything on it is released or public; nothing else can be, since a `Release` holds nothing else.
-"""
+"""Releases as pages of HTML."""
 
 from __future__ import annotations
 
@@ -11,13 +8,10 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from shortlist._files import write_text
+from shortlist._files import checked_path, write_text
+from shortlist._runtime import version
 from shortlist._text import as_sentence, label_text, page_safe, terminal_safe
-from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
-from shortlist.pages.guarantee_in_words import in_full, risk
-from shortlist.pages.references import sources
-from shortlist.pages.risk_box import caution_in, facts, meter, price_in, risk_box
 from shortlist.pages.summary import (
     LEAD,
     OVER,
@@ -25,11 +19,13 @@ from shortlist.pages.summary import (
     came,
     declared_in_words,
     first_of,
+    in_full,
     page_remarks,
     quantile_in_words,
+    risk,
     why_in_words,
 )
-from shortlist.pages.theme import page
+from shortlist.pages.theme import caution_in, facts, meter, page, price_in, risk_box, sources
 
 if TYPE_CHECKING:
     from shortlist.grouped_release import GroupedRelease
@@ -307,3 +303,54 @@ def _papers(mechanism: str) -> str:
 def _plain(text: str) -> str:
     """Without the signs that mean something to BibTeX."""
     return "".join(" " if letter in "{}\\%" else letter for letter in text)
+
+
+def write_groups(release: GroupedRelease, path: str | os.PathLike[str], title: str) -> None:
+    """One file, whole or not at all."""
+    write_text(checked_path(path, "lists.html"), groups_page(release, title))
+
+
+def groups_page(release: GroupedRelease, title: str) -> str:
+    """The page as text."""
+    heading = terminal_safe(title or _groups_heading(release))
+    price, unit = price_in(release.guarantee), page_safe(release.unit)
+    most = f"{release.groups_per_user} group{'s' * (release.groups_per_user != 1)}"
+    each = [{*one.notes, *page_remarks(one)} for one in release.values()]
+    common = {MARGIN, *(set.intersection(*each) if each else ())}
+    lists = "".join(
+        f"<section><h2><bdi>{page_safe(terminal_safe(label_text(key)))}</bdi></h2>{list_of(one, common)}</section>"
+        for key, one in release.items()
+    )
+    empty = (
+        "" if len(release) else "<p>It looked, and found no group that it may name: an answer too, and paid for.</p>"
+    )
+    said = [note for one in list(release.values())[:1] for note in (*page_remarks(one), *one.notes) if note in common]
+    margins = [MARGIN] if any(one.margins for one in release.values()) else []
+    notes = paragraphs((*margins, *said, *release.notes))
+    body = "\n".join(
+        [
+            "<main>",
+            f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{page_safe(heading)}</h1>',
+            f'<p class="lead">Drawn with differential privacy. One {unit} is in at most {most} and pays {price} in all '
+            "of them together.</p></header>",
+            "" if release.secure else seeded_warning(),
+            caution_in(release.guarantee),
+            f'<div class="groups">{lists}</div>',
+            empty,
+            notes,
+            about(release, heading),
+            "</main>",
+            f'<footer><p class="note">Written by shortlist {page_safe(version())}. This page holds released '
+            "and public facts alone, loads nothing and sends nothing.</p></footer>",
+        ]
+    )
+    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
+
+
+def _groups_heading(release: GroupedRelease) -> str:
+    if release.receipt is not None and release.receipt.purpose:
+        return release.receipt.purpose
+    many = f"{len(release):,} group{'s' * (len(release) != 1)}"
+    if any(one.q is not None for one in release.values()):
+        return f"Quantiles of {many}, chosen privately"
+    return f"A list for each of {many}, chosen privately"

@@ -1,15 +1,22 @@
-"""The look that all pages share, and how a page is put together: one file that needs nothing else, and no network."""
+"""What all pages share."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from shortlist._text import page_safe
+from shortlist.accounting.guarantees import Guarantee
+from shortlist.pages.summary import Risk, caution, in_short, percent
 
 
 def asset(name: str | Path) -> str:
@@ -79,3 +86,185 @@ def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], kind: str = ""
         for row in rows
     )
     return f'<table class="{kind}"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>'
+
+
+LIST = "pages/references.json"
+BIBTEX = {"article": ("article", "journal"), "conference-paper": ("inproceedings", "booktitle")}
+"""The kind of an entry and the field of its venue; all others are `misc` with a note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """One publication; identifiers that are not known for sure are left out."""
+
+    key: str
+    type: str
+    """As the Citation File Format has it."""
+    authors: tuple[str, ...]
+    """Each as "Family, Given", or one name."""
+    title: str
+    venue: str
+    year: int | None = None
+    doi: str = ""
+    arxiv: str = ""
+    url: str = ""
+
+    @property
+    def link(self) -> str:
+        """Where it can be read, or "" if nothing is known."""
+        if self.doi:
+            return f"https://doi.org/{self.doi}"
+        return self.url or (f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else "")
+
+    @property
+    def bibtex(self) -> str:
+        """Its entry for BibTeX."""
+        kind, field = BIBTEX.get(self.type, ("misc", "note"))
+        fields: dict[str, Any] = {"author": " and ".join(self.authors), "title": f"{{{self.title}}}", "year": self.year}
+        fields |= {field: self.venue, "doi": self.doi, "eprint": self.arxiv}
+        fields |= {"archiveprefix": "arXiv" if self.arxiv else "", "url": self.url}
+        lines = [f"  {name:13} = {{{value}}}," for name, value in fields.items() if value]
+        return "\n".join([f"@{kind}{{{self.key},", *lines, "}"])
+
+
+@cache
+def references() -> dict[str, Reference]:
+    """All of them by key."""
+    table: dict[str, dict[str, Any]] = json.loads(asset(LIST))["references"]
+    return {key: Reference(key=key, **row | {"authors": tuple(row["authors"])}) for key, row in table.items()}
+
+
+@cache
+def mechanisms() -> tuple[tuple[str, str, tuple[Reference, ...]], ...]:
+    """How the names of a mechanism begin, with # for every number; its page in the docs; where it comes from."""
+    rows = json.loads(asset(LIST))["mechanisms"]
+    return tuple((row["name"], row["page"], tuple(references()[key] for key in row["sources"])) for row in rows)
+
+
+def sources(mechanism: str) -> tuple[Reference, ...]:
+    """Where the mechanism with that name in a release comes from; nothing for a name that is not ours.
+
+    >>> [one.key for one in sources("joint top-10")], sources("counted by hand")
+    (['gillenwater2022'], ())
+    """
+    name = re.sub(r"\d+", "#", mechanism)
+    begins = [row for row in mechanisms() if name.startswith(row[0])]
+    return max(begins, key=lambda row: len(row[0]))[2] if begins else ()
+
+
+def caution_in(guarantee: Guarantee) -> str:
+    """A gentle warning of an epsilon that promises little; empty for others."""
+    words = caution(guarantee)
+    return f'<p class="warning" role="note">{page_safe(words)}</p>' if words else ""
+
+
+def price_in(guarantee: Guarantee) -> str:
+    """What was paid, on one line of the page."""
+    return f'<span class="whole">{page_safe(in_short(guarantee))}</span>'
+
+
+def risk_box(bounds: Risk, before: str, after: str) -> str:
+    """Return the probabilities as HTML; `before` and `after` are the labels of the two bars, as HTML."""
+    return (
+        f'<div class="risk keep">{bar(before, 0.5, "")}{bar(after, bounds.guess, "after")}'
+        f"{_posteriors(bounds)}{_powers(bounds)}</div>"
+    )
+
+
+def bar(words: str, chance: float, kind: str) -> str:
+    """One chance, in words and as a bar."""
+    shown = percent(chance)
+    return (
+        f'<div class="row {kind}"><span>{words}</span><b>{shown}</b>'
+        f'<div class="bar"><i style="width:{100 * chance:.1f}%"></i></div></div>'
+    )
+
+
+def meter(share: float) -> str:
+    """How much of a budget is booked."""
+    return (
+        f'<div class="meter" role="img" aria-label="{share:.0%} of the budget is spent">'
+        f'<i style="width:{100 * share:.1f}%"></i></div>'
+    )
+
+
+def facts(rows: list[tuple[str, str]]) -> str:
+    """Names and texts side by side, as HTML."""
+    return '<dl class="facts">' + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows) + "</dl>"
+
+
+def _posteriors(bounds: Risk) -> str:
+    if not bounds.posterior:
+        return ""
+    rows = [(percent(prior), percent(posterior)) for prior, posterior in bounds.posterior]
+    return table(("prior probability that the user is in the data", "posterior, at most"), rows)
+
+
+def _powers(bounds: Risk) -> str:
+    rows = [(f"{rate:.0%}", percent(power)) for rate, power in bounds.power]
+    return table(("false positive rate of an attack", "true positive rate, at most"), rows)
+
+
+BAR = "display:inline-block;height:.7em;background:#0f766e;vertical-align:baseline;margin-right:.5em"
+CELL = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
+WHOLE = "white-space:nowrap"
+"""For numbers, which go below their bars where there is no room beside them. Names may need several lines, and break
+anywhere if they must: a card fits a phone."""
+SCROLLS, TEXT = "overflow-x:auto", "max-width:46em"
+HEAD = f"{CELL};overflow-wrap:normal"
+MOST = 30
+"""Letters of a number."""
+WIDEST = 6.0
+"""Of a bar, in letters."""
+
+
+def card(
+    columns: Mapping[str, Sequence[str]],
+    values: Sequence[float] | None,
+    summary: str,
+    more: Sequence[str],
+    remarks: Sequence[str] = (),
+) -> str:
+    """These texts as a table, a bar beside each of the `values`; `summary` and `remarks` below, `more` on demand."""
+    lengths = _lengths(values or ())
+    head = "".join(f'<th style="{HEAD}">{page_safe(name)}</th>' for name in columns)
+    body = "".join(
+        "<tr>" + "".join(_cell(name, cell, lengths, row) for name, cell in zip(columns, cells, strict=True)) + "</tr>"
+        for row, cells in enumerate(zip(*columns.values(), strict=True))
+    )
+    rest = "".join(f"<p>{page_safe(line)}</p>" for line in more)
+    return (
+        f'<div style="overflow-wrap:anywhere"><div style="{SCROLLS}">'
+        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<p style="{TEXT}"><b>{page_safe(summary)}</b></p>'
+        f"{_lines(remarks)}"
+        f'<details style="{TEXT}"><summary>how it was made</summary>{rest}</details></div>'
+    )
+
+
+def _cell(name: str, cell: str, lengths: Sequence[float], row: int) -> str:
+    bar = f'<span style="{BAR};{_long(lengths[row])}"></span>' if name == "value" and row < len(lengths) else ""
+    text = page_safe(cell)
+    number = len(cell) <= MOST and not any(map(str.isalpha, cell))
+    whole = f'<span style="{WHOLE}">{text}</span>' if number else text
+    return f'<td style="{CELL}">{bar}{whole}</td>'
+
+
+def _long(letters: float) -> str:
+    """Of a bar: on a phone no longer than an eighth of it."""
+    return f"max-width:{2 * letters:.2f}vw;width:{letters:.2f}em"
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return "".join(f'<p style="{TEXT}">{page_safe(text)}</p>' for text in texts)
+
+
+def printed(table: str, above: Sequence[str] = (), below: Sequence[str] = ()) -> str:
+    """A table as it is printed, which scrolls where it is too wide, between lines that wrap."""
+    return f'<div>{_lines(above)}<pre style="{SCROLLS};white-space:pre">{escape(table)}</pre>{_lines(below)}</div>'
+
+
+def _lengths(values: Sequence[float]) -> list[float]:
+    numbers = [value if isinstance(value, int | float) and value > 0 else 0.0 for value in values]
+    most = max(numbers, default=0.0)
+    return [WIDEST * number / most for number in numbers] if 0 < most < float("inf") else []

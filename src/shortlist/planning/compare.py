@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from shortlist._reading import installed_frame
+from shortlist._arrays import installed_frame
 from shortlist._text import text_table
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checks import number
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.mechanisms.entries import ENTRIES, entry_of
 from shortlist.mechanisms.entry import Traced
 from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
-from shortlist.pages.card import printed
 from shortlist.pages.plots import plot_comparison
+from shortlist.pages.theme import printed
 from shortlist.planning.search import contestants, least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from shortlist._arrays import Words
-from shortlist._imports import IMPORTS
+from shortlist._runtime import IMPORTS
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher, CipherContext

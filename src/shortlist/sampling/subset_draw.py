@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist._runs import Runs
+from shortlist._arrays import Floats, Indices, Runs, Values, Words
 from shortlist.exact.noise_distributions import LN2, Noise, log_uniform
 from shortlist.exact.partial_reals import Lazy, Uniform, around, ball, formula, is_positive
 from shortlist.exact.subset_classes import LOSS_ROUNDING, Classes, log_run

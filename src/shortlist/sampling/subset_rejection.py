@@ -35,8 +35,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
-from shortlist._runs import Runs
+from shortlist._arrays import Floats, Indices, Runs
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import Exact, Uniform, ball, formula, is_positive
 from shortlist.exact.subset_classes import (

@@ -3,7 +3,7 @@
 `pip install shortlist[sklearn]`. One row is one person; the number of columns and the two classes are public.
 """
 
-from shortlist._imports import MissingPackageError
+from shortlist._runtime import MissingPackageError
 
 try:
     import sklearn  # noqa: F401
@@ -12,8 +12,7 @@ except ModuleNotFoundError:
         "shortlist.sklearn needs scikit-learn: pip install 'shortlist[sklearn]'", name="sklearn"
     ) from None
 
-from shortlist.sklearn.features import SelectKBest
-from shortlist.sklearn.logistic import LogisticRegression
+from shortlist.sklearn.estimators import LogisticRegression, SelectKBest
 from shortlist.sklearn.search import PrivateSearchCV
 
 __all__ = ["LogisticRegression", "PrivateSearchCV", "SelectKBest"]

@@ -19,8 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from shortlist._arrays import Indices
-from shortlist._reading import checked_flag
+from shortlist._arrays import Indices, checked_flag
 from shortlist.accounting.tuned import RunLaw
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.mechanisms.checks import checked_source
@@ -28,9 +27,8 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibra
 from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, subset
-from shortlist.sklearn.logistic import LogisticRegression
-from shortlist.sklearn.statistics import check_table, in_one_line, labels_of, same
-from shortlist.tuning.tune import tune
+from shortlist.sklearn.estimators import LogisticRegression, check_table, in_one_line, labels_of, same
+from shortlist.tuning.best import tune
 
 
 class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from shortlist._text import csv_table, terminal_safe
+from shortlist.ledger.admission import DELTA
 from shortlist.ledger.chain import LedgerEntry
-from shortlist.ledger.standing import DELTA
-from shortlist.pages.guarantee_in_words import caution, in_short, percent, risk
 from shortlist.pages.ledger_page import (
     HEAD,
     MOST_ROWS,
@@ -24,11 +23,9 @@ from shortlist.pages.ledger_page import (
     verified_in_words,
     waiting,
 )
+from shortlist.pages.summary import caution, in_short, percent, risk
 from shortlist.privacy import Ledger, Standing
-from shortlist.studio.fields import budget_in, text_in
-from shortlist.studio.folder import LEDGERS, Folder
-from shortlist.studio.limits import LEDGER_SECONDS
-from shortlist.studio.wording import page_words
+from shortlist.studio.inputs import LEDGER_SECONDS, LEDGERS, Folder, budget_in, page_words, text_in
 
 SHOWN = 5
 """So many entries stand beside the ledger that pays."""

@@ -10,18 +10,14 @@ import threading
 import time
 from dataclasses import dataclass
 
-from shortlist._imports import MissingPackageError
+from shortlist._runtime import MissingPackageError
 from shortlist._text import csv_table
 from shortlist.grouped_release import GroupedRelease
-from shortlist.pages.grouped_page import groups_page
-from shortlist.pages.release_page import release_page
+from shortlist.pages.release_page import groups_page, release_page
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
-from shortlist.studio.folder import Folder
-from shortlist.studio.form import Form, Offer
-from shortlist.studio.limits import LEDGER_SECONDS
-from shortlist.studio.programs import list_program
-from shortlist.studio.quantile_form import QuantileForm
+from shortlist.studio.forms import Form, Offer, QuantileForm, list_program
+from shortlist.studio.inputs import LEDGER_SECONDS, Folder
 
 SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded, MissingPackageError)
 """Errors of ours, whose one sentence shows nothing of the table."""

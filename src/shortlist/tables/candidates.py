@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from shortlist._imports import IMPORTS
+from shortlist._runtime import IMPORTS
 from shortlist.tables.column_types import Kind, Row, check_texts, fitted
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.file_sources import rows_of_file

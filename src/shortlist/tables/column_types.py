@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shortlist._sql import as_text
+from shortlist._files import as_text
 
 Row = tuple[Any, ...]
 

@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shortlist._reading import FrameKind
+from shortlist._arrays import FrameKind
 from shortlist.tables.column_types import (
     FIRST,
     LAST,

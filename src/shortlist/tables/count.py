@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypedDict, Unpack, overload
 
-from shortlist._imports import late
-from shortlist._kind_words import kind_of_words
-from shortlist._reading import named_type
+from shortlist._arrays import named_type
+from shortlist._runtime import late
+from shortlist._text import kind_of_words
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
 from shortlist.tables.dialect import TextForm

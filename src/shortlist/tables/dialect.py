@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from shortlist._reading import checked_flag
+from shortlist._arrays import checked_flag
 from shortlist.tables.errors import TableError
 from shortlist.tables.packed import read
 

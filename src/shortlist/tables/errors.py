@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
-from shortlist._imports import MissingPackageError
+from shortlist._runtime import MissingPackageError
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
 
 Result = TypeVar("Result")

@@ -13,9 +13,8 @@ import re
 from pathlib import PurePath
 from typing import IO, Any
 
-from shortlist._files import note_engine, spill_folder
-from shortlist._imports import IMPORTS
-from shortlist._sql import check_path, literal, quoted
+from shortlist._files import check_path, literal, note_engine, quoted, spill_folder
+from shortlist._runtime import IMPORTS
 from shortlist._text import meant
 from shortlist.tables import sql
 from shortlist.tables.dialect import MARK, PLAIN, Dialect, TextForm

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._arrays import Indices, Mask
-from shortlist._sql import as_text
+from shortlist._files import as_text
 from shortlist.exact.key_bars import UNIT
 from shortlist.tables.caps import BETWEEN, Cap
 

@@ -9,8 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shortlist._reading import FRAMES, Frame, FrameKind
-from shortlist.released_frames import own_frame
+from shortlist._arrays import FRAMES, Frame, FrameKind
+from shortlist._frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.columns import (

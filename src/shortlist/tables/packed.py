@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from typing import IO, Any, TypeVar
 
-from shortlist._imports import IMPORTS, MissingPackageError
+from shortlist._runtime import IMPORTS, MissingPackageError
 from shortlist.tables.errors import TableError
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}

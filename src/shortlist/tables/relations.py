@@ -6,8 +6,8 @@ import contextlib
 import weakref
 from typing import Any
 
-from shortlist._sql import quoted
-from shortlist.released_frames import own_frame
+from shortlist._files import quoted
+from shortlist._frames import own_frame
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.errors import fresh, in_one_sentence

@@ -12,8 +12,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from shortlist._arrays import Indices
-from shortlist._reading import Frame
+from shortlist._arrays import Frame, Indices
 
 Place = tuple[int, int]
 """(score, rank inside its class, from 1)."""

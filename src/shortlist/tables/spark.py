@@ -12,9 +12,9 @@ import numpy as np
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from shortlist._reading import Frame
-from shortlist._sql import as_text
-from shortlist.released_frames import own_frame
+from shortlist._arrays import Frame
+from shortlist._files import as_text
+from shortlist._frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import (

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist._reading import Frame
-from shortlist._sql import bytewise, unnested
+from shortlist._arrays import Frame
+from shortlist._files import bytewise, unnested
 from shortlist.exact.key_bars import UNIT
 from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind, kind_of

@@ -7,8 +7,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
-from shortlist._reading import FrameKind
+from shortlist._arrays import Floats, FrameKind, Indices
 from shortlist.tables.column_types import FIRST, LAST, check_user, is_float
 from shortlist.tables.columns import OBJECTS, WIDE, by_name, declared_types, is_text, names_of, own_columns, written
 from shortlist.tables.errors import in_one_sentence

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._sql import bytewise, quoted
+from shortlist._files import bytewise, quoted
 from shortlist.tables import sql
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.dialect import TextForm

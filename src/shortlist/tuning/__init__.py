@@ -1,6 +1,5 @@
 """The best of a random number of private runs."""
 
-from shortlist.tuning.best import Best
-from shortlist.tuning.tune import tune
+from shortlist.tuning.best import Best, tune
 
 __all__ = ["Best", "tune"]

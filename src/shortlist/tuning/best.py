@@ -1,23 +1,54 @@
-"""What tuning releases: the winner's candidate, output and score, and what was paid for it."""
+"""The best of a random number of private runs."""
 
 from __future__ import annotations
 
+import copy
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._codecs import FLAG, LABEL, REAL, TEXT, WHOLE, Codec, Damaged, listed, optional, parsed, word
-from shortlist._codecs import field as read_field
 from shortlist._files import checked_path, write_text
 from shortlist._text import html_table, json_line, terminal_safe, text_table
-from shortlist.accounting.tuned import Tuned
-from shortlist.release_format import GUARANTEE, RECEIPT
+from shortlist.accounting.tuned import (
+    MOST_RUNS,
+    Binomial,
+    Capped,
+    Mixed,
+    NegativeBinomial,
+    Poisson,
+    RunLaw,
+    Tuned,
+    pure_cost,
+)
+from shortlist.exact.crossing import crossing, narrowed, neighbours
+from shortlist.mechanisms.checks import Budget, check_ledger, checked_source, checked_weights
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.release_io import (
+    FLAG,
+    GUARANTEE,
+    LABEL,
+    REAL,
+    RECEIPT,
+    TEXT,
+    WHOLE,
+    Codec,
+    Damaged,
+    listed,
+    optional,
+    parsed,
+    word,
+)
+from shortlist.release_io import field as read_field
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.uniforms import WordStream, draw_number, draw_place, whole_shares
 
 if TYPE_CHECKING:
     from shortlist.ledger.ledger import Receipt
-    from shortlist.privacy import Guarantee
+
 
 FORMAT = "shortlist tuned"
 VERSION = 1
@@ -191,3 +222,350 @@ def _fields(content: Any) -> dict[str, Any]:
     if (fields["index"] is None) != (fields["score"] is None):
         raise Damaged("score and index do not agree")
     return fields
+
+
+CLOSE = 1e-3
+"""How near, relatively, gamma comes to the best one where that has no closed form; the guarantee it has is exact."""
+
+NO_GUARANTEE = (
+    "say what one run of train promises for its output, its score and its failures together: guarantee=PureDP(0.5), "
+    "for example"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Candidates, kept as they were given whatever `train` does to its own, and their weights as running sums."""
+
+    candidates: tuple[Any, ...]
+    sums: list[int]
+
+    @classmethod
+    def of(cls, grid: object, weights: object) -> Grid:
+        """Refuses an empty grid, candidates that cannot be copied, and weights that are not positive."""
+        if not isinstance(grid, Iterable) or isinstance(grid, str | bytes):
+            raise TypeError("grid must be a list of candidates: write grid=[0.1, 1.0, 10.0], for example")
+        try:
+            candidates = tuple(copy.deepcopy(one) for one in grid)
+        except Exception:  # a candidate's own method may raise anything
+            raise TypeError(
+                "grid must be of candidates that can be copied: numbers, text, or mappings of these"
+            ) from None
+        if not candidates:
+            raise ValueError("grid must not be empty: write grid=[0.1, 1.0, 10.0], for example")
+        return cls(candidates, whole_shares(_checked_weights(weights, len(candidates))))
+
+    @property
+    def shares(self) -> list[int]:
+        """The weights as whole numbers."""
+        return [above - below for below, above in pairwise([0, *self.sums])]
+
+    def fresh(self, place: int) -> Any:
+        """A copy for one run: what a run writes into its candidate is nobody else's."""
+        return copy.deepcopy(self.candidates[place])
+
+
+def _checked_weights(weights: object, size: int) -> list[Fraction]:
+    if weights is None:
+        return [Fraction(1)] * size
+    shares = checked_weights("weights", weights)
+    if len(shares) != size:
+        raise ValueError("weights must be one positive number for each candidate, or be left out")
+    return shares
+
+
+def one_run(guarantee: object, grid: Grid) -> Guarantee:
+    """What one run promises: one guarantee for all candidates, or one for each, mixed by the weights."""
+    if guarantee is None:
+        raise TypeError(NO_GUARANTEE)
+    if isinstance(guarantee, Guarantee):
+        return guarantee
+    each = _each(guarantee, grid)
+    if not all(isinstance(one, Guarantee) for one in each):
+        raise TypeError(NO_GUARANTEE)
+    first: Guarantee = each[0]
+    if len(set(each)) == 1:
+        return first
+    together: dict[Guarantee, int] = {}
+    for one, share in zip(each, grid.shares, strict=True):
+        together[one] = together.get(one, 0) + share
+    common = math.gcd(*together.values())
+    return Mixed(tuple((one, share // common) for one, share in together.items()))
+
+
+def _each(guarantee: object, grid: Grid) -> list[Any]:
+    if isinstance(guarantee, Mapping):
+        if all(isinstance(one, Hashable) and one in guarantee for one in grid.candidates):
+            return [guarantee[one] for one in grid.candidates]
+        raise ValueError(
+            "guarantee must have an entry for every candidate: write {0.1: PureDP(0.5), ..} or one for all"
+        )
+    if isinstance(guarantee, Sequence) and len(guarantee) == len(grid.candidates):
+        return list(guarantee)
+    raise TypeError(NO_GUARANTEE)
+
+
+def checked_runs(runs: object, cap: int | None) -> RunLaw:
+    """A law of the number of runs, capped where a cap is given."""
+    if not isinstance(runs, NegativeBinomial | Poisson | Binomial | Capped):
+        raise TypeError("runs must be sl.NegativeBinomial(mean=10, eta=0), sl.Poisson(10) or sl.Binomial(20, 0.5)")
+    if cap is None:
+        return runs
+    if isinstance(runs, Capped):
+        raise TypeError("cap must be said once: leave cap= out, or give the law without one")
+    return Capped(runs, cap)
+
+
+def checked_budget(budget: object) -> Budget:
+    """PureDP, ZCDP or ApproxDP."""
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=ApproxDP(4.0, 1e-6)")
+    return budget
+
+
+def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) -> RunLaw:
+    """The negative binomial law of the largest mean whose guarantee fits the budget; checked.
+
+    Raises
+    ------
+    ValueError
+        if one run alone costs more, or every number of runs fits.
+    """
+
+    def law(gamma: float) -> RunLaw:
+        runs = NegativeBinomial(gamma=gamma, eta=eta)
+        return runs if cap is None else Capped(runs, cap)
+
+    nearly_one, least = 1 - 2.0**-30, NegativeBinomial(mean=math.nextafter(MOST_RUNS, 0), eta=eta).gamma
+    pure = base.as_pure()
+    if isinstance(budget, PureDP) and pure is not None and cap is None:
+        epsilon, most = pure.epsilon, budget.epsilon
+        fits: Callable[[float], bool] = lambda gamma: (pure_cost(law(gamma), epsilon) or math.inf) <= most  # noqa: E731
+        _check_ends(fits(nearly_one), fits(least))
+        return law(narrowed(fits, least, nearly_one, neighbours)[1])
+
+    def excess(log_gamma: float) -> float:
+        return min(max(_beyond(budget, Tuned(base, law(math.exp(log_gamma)))), -50.0), 50.0)
+
+    def fits_exactly(log_gamma: float) -> bool:
+        return budget.excess(Tuned(base, law(min(math.exp(log_gamma), nearly_one)))) <= 0
+
+    ends = [(log_gamma, excess(log_gamma)) for log_gamma in (math.log(least), math.log(nearly_one))]
+    _check_ends(ends[1][1] <= 0, ends[0][1] <= 0)
+    enough = crossing(excess, ends[0], ends[1], CLOSE)[1]
+    while not fits_exactly(enough):  # where a delta fits, the epsilon may be a rounding too large
+        _check_ends(enough < 0, False)
+        enough += 0.1 * CLOSE
+    return law(min(math.exp(enough), nearly_one))
+
+
+def _beyond(budget: Budget, guarantee: Guarantee) -> float:
+    """Above 0 if it does not fit: by the delta where there is one, which is one look where an epsilon is a search.
+
+    Roots of -ln delta are nearly straight lines, as those of Gaussian tails are.
+    """
+    if isinstance(budget, ApproxDP) and budget.epsilon and budget.delta:
+        delta = max(guarantee.delta_at(budget.epsilon), 1e-320)
+        return math.sqrt(-math.log(budget.delta)) - math.sqrt(-math.log(delta))
+    return budget.excess(guarantee)
+
+
+def _check_ends(one_fits: bool, all_fit: bool) -> None:
+    if not one_fits:
+        raise ValueError("one run alone costs more than the budget allows: give a larger budget, or train with less")
+    if all_fit:
+        raise ValueError("every number of runs fits this budget: say how many, runs=sl.NegativeBinomial(mean=100)")
+
+
+TOLD = "how long it took, and what train itself printed, is not protected: both tell how many runs there were"
+PADDED = "as many trainings were run whatever was drawn; what train itself printed is not protected"
+NOTHING = "nothing was run: with Poisson and binomial numbers of runs that happens"
+FAILED = "the winner failed, and so did or scored -inf every other run: try train by sl.testing.rehearse on public data"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is kept of one run: failures are outcomes like others."""
+
+    place: int
+    output: Any
+    score: float
+    failed: bool
+
+
+def tune(
+    train: Callable[[Any], tuple[Any, float]],
+    grid: Iterable[Any],
+    *,
+    guarantee: Guarantee | Mapping[Any, Guarantee] | Sequence[Guarantee] | None = None,
+    runs: RunLaw | None = None,
+    budget: Guarantee | None = None,
+    eta: float | None = None,
+    weights: Iterable[float] | None = None,
+    cap: int | None = None,
+    pad: bool = False,
+    delta: float | None = None,
+    unit: str = "person",
+    neighbours: str = "add-remove",
+    ledger: Ledger | None = None,
+    purpose: str = "",
+    rng: Source | None = None,
+) -> Best:
+    """The best of a random number of private runs, each on a candidate drawn from the grid (docs/tuning.md).
+
+    The number of runs is drawn exactly and never told. Each run gets a fresh copy of its candidate and must use fresh
+    randomness; a run that looks at earlier ones has no such guarantee. An exception in `train` is an outcome with
+    the score -inf: nothing is raised, counted or shown. Ties go to the earlier run.
+
+    Parameters
+    ----------
+    train
+        From a candidate to (output, score); the largest score wins.
+    grid
+        The public candidates.
+    guarantee
+        What one call of `train` promises for output, score and failure together; one for all, a mapping from
+        candidates, or a list in the order of the grid.
+    runs
+        `sl.NegativeBinomial(mean=10, eta=0)`, `sl.Poisson(10)` or `sl.Binomial(20, 0.5)`.
+    budget
+        PureDP, ZCDP or ApproxDP: the negative binomial law of the largest mean that fits; with `runs`, it must fit.
+    eta
+        Of that law, where `budget` is given alone; 0 if left out.
+    weights
+        Public positive numbers, used exactly: how likely each candidate is drawn. Alike if left out.
+    cap, pad
+        The number of runs is drawn given that it is at most `cap`. With `pad=True` always that many trainings are run
+        (n of a binomial number), of which only the first count, so that time tells nothing.
+    delta
+        Book (epsilon, delta) at this delta, fixed beforehand, instead of the guarantee itself.
+    unit, neighbours
+        What one person is, and which tables are compared, for the record.
+    ledger, purpose
+        Where the charge is booked, durably, before the first run, and what for; it is never given back. `train`
+        must not charge the same ledger: its runs are paid by this charge.
+    rng
+        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the result as not private.
+
+    Returns
+    -------
+    Best
+        `candidate`, `output`, `score`, `failed`, `guarantee` and the like; `candidate` is None where nothing was run.
+
+    Raises
+    ------
+    TypeError, ValueError
+        from public facts alone, before anything is run or booked.
+    BudgetExceeded, LedgerError
+        as the ledger would: nothing is run.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> best = sl.tune(lambda c: (c, -c), [0.1, 1.0], guarantee=sl.PureDP(0.125), runs=sl.Binomial(8, 1.0))
+    >>> best.candidate in (0.1, 1.0), best.guarantee.as_pure()
+    (True, PureDP(epsilon=1.0))
+    """
+    if not callable(train):
+        raise TypeError("train must be a function from a candidate to (output, score)")
+    source, options = checked_source(rng), Grid.of(grid, weights)
+    check_ledger(ledger)
+    base = one_run(guarantee, options)
+    law = _law(base, runs, budget, eta, cap)
+    promised = Tuned(base, law)
+    if budget is not None and checked_budget(budget).excess(promised) > 0:
+        raise ValueError(f"runs must fit the budget {budget}: give fewer runs on average, or leave runs= out")
+    many = _padded(law, pad)
+    if neighbours not in ("add-remove", "replace"):
+        raise ValueError('neighbours must be "add-remove" or "replace"')
+    if not isinstance(unit, str):
+        raise TypeError('unit must be text: write unit="person", for example')
+    charge: Guarantee = promised if delta is None else promised.as_approx(delta)
+    name = f"best of a random number of runs, {law}"
+    reservation = None
+    if ledger is not None:
+        reservation = ledger.reserve(charge, purpose=purpose, mechanism=name, unit=f"{unit} ({neighbours})")
+    winner = _best(train, options, law, many, source)
+    return Best(
+        candidate=None if winner is None else options.candidates[winner.place],
+        index=None if winner is None else winner.place,
+        output=None if winner is None else winner.output,
+        score=None if winner is None else winner.score,
+        failed=winner is not None and winner.failed,
+        guarantee=promised,
+        charge=charge,
+        mechanism=name,
+        why="named by the caller" if runs is not None else f"the largest mean that fits {budget}",
+        notes=_notes(winner, many),
+        unit=unit,
+        neighbours=neighbours,
+        secure=source.secure,
+        receipt=None if reservation is None else reservation.receipt(),
+    )
+
+
+def _law(base: Guarantee, runs: RunLaw | None, budget: Guarantee | None, eta: float | None, cap: int | None) -> RunLaw:
+    if runs is not None:
+        if eta is not None:
+            raise TypeError(
+                "eta belongs to the law that budget= chooses: write runs=sl.NegativeBinomial(mean=9, eta=0)"
+            )
+        return checked_runs(runs, cap)
+    if budget is None:
+        raise TypeError("give runs=sl.NegativeBinomial(mean=10, eta=0), or budget=, for example budget=PureDP(1.0)")
+    return runs_within(base, checked_budget(budget), 0.0 if eta is None else eta, cap)
+
+
+def _padded(law: RunLaw, pad: bool) -> int | None:
+    """How many trainings are always run; None where only those that count are."""
+    if pad not in (True, False):
+        raise TypeError("pad must be True or False")
+    if not pad:
+        return None
+    if law.most is None:
+        raise ValueError("pad needs a largest number of runs: write cap=50 too, or runs=sl.Binomial(20, 0.5)")
+    return law.most
+
+
+def _best(train: Callable[[Any], Any], grid: Grid, law: RunLaw, many: int | None, source: Source) -> Run | None:
+    """The first of the largest score among those that count; the others are forgotten as soon as they are done."""
+    stream = WordStream(source)
+    counting = draw_number(law.ladder(), law.most, stream)
+    best: Run | None = None
+    for n in range(counting if many is None else many):
+        place = draw_place(grid.sums, stream)
+        run = _run(train, grid, place)
+        if n < counting and (best is None or run.score > best.score):
+            best = run
+    return best
+
+
+def _run(train: Callable[[Any], Any], grid: Grid, place: int) -> Run:
+    """One call; whatever it raises is an outcome, and nothing of it is kept. Interrupts and exits go through."""
+    try:
+        output, score = train(grid.fresh(place))
+        return Run(place, output, _as_score(score), False)
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # what it says may be private, and time limits of some libraries are no Exception
+        return Run(place, None, -math.inf, True)
+
+
+def _as_score(score: Any) -> float:
+    """The score as a float; -inf if it is NaN or no number."""
+    if isinstance(score, int) and abs(score) > 1 << 1000:
+        return math.inf if score > 0 else -math.inf
+    try:
+        value = -math.inf if isinstance(score, str | bytes) else float(score)
+    except Exception:
+        return -math.inf
+    return -math.inf if math.isnan(value) else value
+
+
+def _notes(winner: Run | None, many: int | None) -> tuple[str, ...]:
+    said = [TOLD if many is None else PADDED]
+    if winner is None:
+        said.append(NOTHING)
+    elif winner.failed:
+        said.append(FAILED)
+    return tuple(said)

@@ -13,7 +13,7 @@ pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'sh
 
 import shortlist as sl
 from shortlist import Ledger, PureDP
-from shortlist.ledger.server.address import Address
+from shortlist.ledger.postgres import Address
 from shortlist.privacy import LedgerError
 from tests.helpers.terminal import called
 from tests.helpers.typed import present

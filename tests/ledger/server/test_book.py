@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import Ledger, PureDP
-from shortlist.ledger.book import FileBook
-from shortlist.ledger.server import line as ledger_line
-from shortlist.ledger.server.book import ServerBook
-from shortlist.ledger.store import Store
+from shortlist.ledger import postgres as ledger_line
+from shortlist.ledger.chain import Store
+from shortlist.ledger.postgres import ServerBook
+from shortlist.ledger.sqlite import FileBook
 from shortlist.privacy import ApprovalNeeded, LedgerError
 from tests.helpers.interrupting import Interrupt, every_place
 from tests.helpers.postgres import OWNER

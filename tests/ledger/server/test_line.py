@@ -19,7 +19,7 @@ import psycopg
 import shortlist as sl
 from shortlist import Ledger, PureDP
 from shortlist._signals import COMMAND, Stopped
-from shortlist.ledger.server import line as ledger_line
+from shortlist.ledger import postgres as ledger_line
 from shortlist.privacy import BudgetExceeded, LedgerError, OutcomeUnknown
 from tests.helpers.postgres import OWNER, QUICK, Server
 from tests.helpers.processes import in_child
@@ -339,7 +339,7 @@ def test_a_server_that_does_not_sync_is_not_trusted(ledger, url, monkeypatch):
         rows = real(line, statements, **more)
         return [[(*rows[0][0][:7], False)], *rows[1:]] if "look" in statements[0][0] else rows
 
-    monkeypatch.setattr("shortlist.ledger.server.book.together", unsynced)
+    monkeypatch.setattr("shortlist.ledger.postgres.together", unsynced)
     with pytest.raises(LedgerError, match="fsync is off"):
         Ledger(url())
 

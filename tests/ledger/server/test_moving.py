@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.ledger.server import moving
+from shortlist.ledger import moving
 from shortlist.privacy import LedgerError
 from tests.helpers.interrupting import every_place
 from tests.helpers.postgres import OWNER

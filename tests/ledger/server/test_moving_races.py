@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.ledger.server import moving
-from shortlist.ledger.server.schema import Making
+from shortlist.ledger import moving
+from shortlist.ledger.postgres import Making
 from shortlist.privacy import LedgerError
 
 

@@ -13,11 +13,11 @@ pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'sh
 import psycopg
 
 from shortlist import BudgetExceeded, Ledger
+from shortlist.ledger import postgres as server_schema
 from shortlist.ledger.admission import admitted
 from shortlist.ledger.chain import State
 from shortlist.ledger.filter import Amounts, has_form
-from shortlist.ledger.server import schema as server_schema
-from shortlist.ledger.server.schema import CALLED
+from shortlist.ledger.postgres import CALLED
 from shortlist.privacy import ZCDP, ApprovalNeeded, ApproxDP, LedgerError, PureDP
 from tests.helpers.postgres import OWNER
 
@@ -417,8 +417,7 @@ def test_an_older_schema_is_upgraded_by_its_owner_alone_with_every_entry(server,
             else first(number)
         )
 
-    for module in ("schema", "book"):
-        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 5)
+    monkeypatch.setattr("shortlist.ledger.postgres.NEWEST", 5)
     monkeypatch.setattr(server_schema, "step", step)
     for budget in (None, PureDP(1.0)):
         with pytest.raises(LedgerError, match=r"schema 4, not 5.*its owner opens it|cannot be used so by this role"):

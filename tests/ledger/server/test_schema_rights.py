@@ -9,8 +9,8 @@ pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'sh
 
 from shortlist import Ledger, PureDP
 from shortlist.ledger.chain import relation_of
-from shortlist.ledger.server.book import ServerBook
-from shortlist.ledger.server.moving import move
+from shortlist.ledger.moving import move
+from shortlist.ledger.postgres import ServerBook
 from shortlist.privacy import ApproxDP, LedgerError
 from tests.ledger.server.test_schema import TOKENS, charging
 

@@ -10,9 +10,8 @@ import psycopg
 
 from shortlist import Ledger, PureDP
 from shortlist.ledger.chain import digest
-from shortlist.ledger.server.line import SETTINGS
-from shortlist.ledger.server.schema import CALLED, step, terms_of
-from shortlist.ledger.terms import Terms
+from shortlist.ledger.filter import Terms
+from shortlist.ledger.postgres import CALLED, SETTINGS, step, terms_of
 from shortlist.privacy import BudgetExceeded, LedgerError
 from tests.helpers.postgres import OWNER
 from tests.ledger.server.test_schema import charging

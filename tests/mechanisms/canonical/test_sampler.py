@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist._runs import Runs
+from shortlist._arrays import Runs
 from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.partial_reals import Uniform, formula, is_positive

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shortlist import ApproxDP
-from shortlist.accounting.bounded_range import many_rounds
+from shortlist.accounting.renyi import many_rounds
 from shortlist.exact.effort import rough, searching
 from shortlist.mechanisms import LimitedDomainTopK
 from shortlist.mechanisms.limited_domain.mechanism import default_limit, quick_list

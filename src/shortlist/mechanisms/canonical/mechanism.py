@@ -14,8 +14,7 @@ from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
-from shortlist._runs import Runs
+from shortlist._arrays import Indices, Runs, Values
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.ranked_subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied

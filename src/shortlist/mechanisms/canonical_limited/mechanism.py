@@ -8,8 +8,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values, sorted_rows
-from shortlist._runs import Runs
+from shortlist._arrays import Indices, Runs, Values, sorted_rows
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.unknown_domain_thresholds import canonical_offset

@@ -14,7 +14,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checks import number
 from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.margins import refined_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise

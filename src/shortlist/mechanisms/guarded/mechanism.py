@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
-from shortlist._runs import Runs
+from shortlist._arrays import Indices, Runs, Values
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.ranked_subsets import Tallied, positions_of, ranked, runs_of
 from shortlist.extras import Extras

@@ -8,7 +8,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._runs import Runs
+from shortlist._arrays import Runs
 from shortlist.exact.margins import gaussian_margin, whole_laplace_margin
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.partial_reals import floor_of, total

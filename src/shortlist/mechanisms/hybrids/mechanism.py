@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checks import number
 from shortlist.estimates import ChainedGaps, EndedGaps, ThresholdGaps
 from shortlist.exact.line_race import LineRace
 from shortlist.exact.margins import laplace_margin

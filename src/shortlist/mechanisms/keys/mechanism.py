@@ -13,10 +13,9 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, sorted_rows
-from shortlist._reading import checked_flag
+from shortlist._arrays import Floats, Indices, Values, checked_flag, sorted_rows
 from shortlist._text import about
-from shortlist.accounting.checked_numbers import count
+from shortlist.accounting.checks import count
 from shortlist.exact.key_bars import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
 from shortlist.exact.key_ranking import Ranked, ranked_keys
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin

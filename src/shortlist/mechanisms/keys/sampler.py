@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist._imports import IMPORTS
+from shortlist._runtime import IMPORTS
 from shortlist.exact.key_bars import KeyBar
 from shortlist.exact.key_ranking import SteppedNoise
 from shortlist.exact.noise_distributions import GAUSSIAN

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checked_numbers import number, up
+from shortlist.accounting.checks import number, up
 from shortlist.exact.noise_distributions import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded, rounded_down
 from shortlist.extras import Extras

@@ -13,7 +13,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checked_numbers import number, up
+from shortlist.accounting.checks import number, up
 from shortlist.accounting.renyi import range_rho
 from shortlist.exact.effort import is_rough, shared
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise

@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, sorted_rows
-from shortlist._reading import checked_flag
-from shortlist.accounting.checked_numbers import count
+from shortlist._arrays import Floats, checked_flag, sorted_rows
+from shortlist.accounting.checks import count
 from shortlist.exact.key_bars import LARGEST_MOST
 from shortlist.exact.quality import Quality
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from shortlist._arrays import Indices
-from shortlist.accounting.checked_numbers import up
+from shortlist.accounting.checks import up
 from shortlist.exact.noise_distributions import GAUSSIAN
 from shortlist.exact.partial_reals import exactly, rounded_down
 from shortlist.mechanisms.checks import (

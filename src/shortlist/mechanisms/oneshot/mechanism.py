@@ -14,9 +14,8 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.accounting.bounded_range import range_renyi
 from shortlist.accounting.calibrate import FEW, largest_round
-from shortlist.accounting.renyi import largest_range, renyi_epsilon
+from shortlist.accounting.renyi import largest_range, range_renyi, renyi_epsilon
 from shortlist.exact.crossing import crossing
 from shortlist.exact.noise_distributions import Noise
 from shortlist.mechanisms import utility

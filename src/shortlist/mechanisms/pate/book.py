@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import ClassVar, NoReturn
 
-from shortlist._process import this_process
+from shortlist._runtime import this_process
 from shortlist.mechanisms.checks import check_ledger
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BudgetExceeded, Guarantee, Ledger
 

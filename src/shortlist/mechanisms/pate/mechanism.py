@@ -14,9 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from shortlist._arrays import Indices
-from shortlist._reading import attempt
-from shortlist.accounting.checked_numbers import count, number, up
+from shortlist._arrays import Indices, attempt
+from shortlist.accounting.checks import count, number, up
 from shortlist.exact.noise_distributions import GAUSSIAN, GUMBEL
 from shortlist.exact.stability_test import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source

@@ -15,7 +15,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checks import number, number_text
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import (
     Budget,
@@ -31,7 +31,6 @@ from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_
 from shortlist.mechanisms.quantile.law import LARGEST, Run, all_runs, point_chances, sequence_chances
 from shortlist.mechanisms.quantile.nodes import Node
 from shortlist.mechanisms.quantile.sampler import Recursion
-from shortlist.pages.rounding import number_text
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream

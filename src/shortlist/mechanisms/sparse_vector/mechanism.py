@@ -10,9 +10,8 @@ from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
-from shortlist._reading import checked_flag
-from shortlist.accounting.checked_numbers import number
+from shortlist._arrays import Floats, Indices, Values, checked_flag
+from shortlist.accounting.checks import number
 from shortlist.estimates import WIDEST, GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.margins import pure_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise

@@ -11,8 +11,8 @@ from typing import NoReturn, Self
 
 import numpy as np
 
-from shortlist._process import this_process
-from shortlist.accounting.checked_numbers import up
+from shortlist._runtime import this_process
+from shortlist.accounting.checks import up
 from shortlist.estimates import BELOW, Answer, GapLaw
 from shortlist.exact.noise_distributions import Noise
 from shortlist.ledger.ledger import Reservation

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.accounting.checked_numbers import number, up
+from shortlist.accounting.checks import number, up
 from shortlist.exact.noise_distributions import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality

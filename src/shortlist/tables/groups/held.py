@@ -12,8 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from shortlist._arrays import Indices
-from shortlist._reading import Frame
+from shortlist._arrays import Frame, Indices
 from shortlist._table_names import Pick
 from shortlist.tables.column_types import Row
 from shortlist.tables.groups.grouping import plain_key

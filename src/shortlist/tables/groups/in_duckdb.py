@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._reading import Frame
-from shortlist._sql import bytewise, unnested
+from shortlist._arrays import Frame
+from shortlist._files import bytewise, unnested
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Kind, Row, kind_of
 from shortlist.tables.groups.grouping import Grouping, candidates_of_groups

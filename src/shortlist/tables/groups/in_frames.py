@@ -9,10 +9,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import Indices, Mask
-from shortlist._reading import Frame, FrameKind
+from shortlist._arrays import Frame, FrameKind, Indices, Mask
+from shortlist._frames import own_frame
 from shortlist.exact.key_bars import UNIT
-from shortlist.released_frames import own_frame
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import Row
 from shortlist.tables.columns import type_names, typed_frame

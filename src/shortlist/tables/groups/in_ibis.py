@@ -9,9 +9,9 @@ from typing import Any
 import ibis
 import numpy as np
 
-from shortlist._reading import Frame
+from shortlist._arrays import Frame
+from shortlist._frames import own_frame
 from shortlist.exact.key_bars import UNIT
-from shortlist.released_frames import own_frame
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.errors import in_one_sentence

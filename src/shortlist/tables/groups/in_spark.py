@@ -10,8 +10,8 @@ import numpy as np
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from shortlist._reading import Frame
-from shortlist.released_frames import own_frame
+from shortlist._arrays import Frame
+from shortlist._frames import own_frame
 from shortlist.tables.column_types import Row
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.groups.grouping import Grouping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shortlist._sql import as_text, bytewise, literal
+from shortlist._files import as_text, bytewise, literal
 from shortlist.tables.column_types import FIRST, LAST
 from shortlist.tables.where.conditions import WRITTEN, Condition, Form, Leaf, Missing, Pair, built
 

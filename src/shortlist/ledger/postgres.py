@@ -1,0 +1,916 @@
+"""A ledger on a PostgreSQL server."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import re
+import secrets
+import selectors
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from importlib.resources import files
+from types import NoneType
+from typing import Any, Self, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
+
+import psycopg
+from psycopg import pq, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from shortlist._runtime import version
+from shortlist._signals import COMMAND
+from shortlist.accounting.guarantees import ApproxDP
+from shortlist.ledger.admission import admitted, check_neighbors, first_that_fits
+from shortlist.ledger.chain import (
+    FACTS,
+    MOST_ENTRIES,
+    NAMES,
+    RELATIONS,
+    Ends,
+    LedgerEntry,
+    LedgerError,
+    Offer,
+    Origin,
+    OutcomeUnknown,
+    State,
+    damaged,
+    digest,
+    entry_of,
+)
+from shortlist.ledger.filter import Amounts, Terms, refund_of
+from shortlist.ledger.sqlite import PAUSES, ApprovalNeeded, now
+
+SHOWN = ("host", "hostaddr", "port", "user", "dbname", "service", "sslmode")
+"""Of what libpq knows. Everything else might be a secret, or hold one."""
+SECRET = ("password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret")
+PATIENCE = {"connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "30000"}
+"""Unless the address says otherwise: a network that swallows everything is noticed after half a minute."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+EXAMPLE = 'write "postgresql://user@host/database?name=q4", for example'
+
+
+class Address:
+    """A server, a database and the name of a ledger in it, with what is needed to log in."""
+
+    __slots__ = ("_options", "name")
+
+    def __init__(self, name: str, options: dict[str, Any]) -> None:
+        self.name, self._options = name, options
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """From a URL as libpq has them, with `name=` among its parameters.
+
+        Raises
+        ------
+        ValueError
+            that does not repeat the URL, for there may be a password in it.
+        """
+        parts = _parts(url)
+        if parts is None:
+            raise ValueError(f"path must be the address of a server: {EXAMPLE}")
+        names, rest = parts
+        if len(names) != 1 or not NAME.fullmatch(names[0]):
+            raise ValueError(
+                "name must be given once, in letters, digits, dots, hyphens and underscores, 63 at most, beginning "
+                f"with a letter or a digit: {EXAMPLE}"
+            )
+        options = _options(rest)
+        if options is None:
+            raise ValueError(f"path must be the address of a server as libpq has them: {EXAMPLE}")
+        return cls(names[0], {**PATIENCE, **options})
+
+    @property
+    def says_where(self) -> bool:
+        """Whether it names its host and its database itself, and leaves neither to variables or to a service file."""
+        here = self._options
+        return bool((here.get("host") or here.get("hostaddr")) and here.get("dbname") and not here.get("service"))
+
+    def login(self) -> dict[str, Any]:
+        """What psycopg is told, with the password. Nobody else is."""
+        return {**self._options, "application_name": "shortlist"}
+
+    def __str__(self) -> str:
+        """The address without its secrets: it opens the ledger again where no password is asked for."""
+        said = {name: str(self._options[name]) for name in SHOWN if self._options.get(name)}
+        user, host, port = (said.pop(name, "") for name in ("user", "host", "port"))
+        if not re.fullmatch(r"[A-Za-z0-9.-]*", host):  # a socket's folder, several hosts, an IPv6 address
+            said["host"], host = host, ""
+        if port and (not host or not port.isdigit()):
+            said["port"], port = port, ""
+        place = (f"{quote(user, safe='')}@" if user else "") + host + (f":{port}" if port else "")
+        base = quote(said.pop("dbname", ""), safe="")
+        return f"postgresql://{place}/{base}?{urlencode({**said, 'name': self.name}, quote_via=quote)}"
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+    def __reduce__(self) -> Any:
+        """A copy in another process has no password: libpq finds it where it found it here, in a file of passwords."""
+        return Address, (self.name, {name: one for name, one in self._options.items() if name not in SECRET})
+
+
+def _parts(url: str) -> tuple[list[str], str] | None:
+    """(the names, the URL without them)."""
+    base, _, query = url.partition("?")
+    try:
+        query = query.replace("+", "%2B")  # libpq knows no other way to write a space than %20
+        words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError:
+        return None
+    rest = urlencode([(word, value) for word, value in words if word != "name"], quote_via=quote)
+    names = [value for word, value in words if word == "name"]
+    return None if "\0" in url or "%00" in url else (names, f"{base}?{rest}" if rest else base)
+
+
+def _options(url: str) -> dict[str, Any] | None:
+    try:
+        options = conninfo_to_dict(url)
+    except Exception:  # its words repeat the URL
+        return None
+    host, base, port = (str(options.get(name) or "") for name in ("host", "dbname", "port"))
+    # a password in which @ or / was not written as %40 or %2F ends up in these, which are shown; so does password=...
+    shown = re.fullmatch(r"[0-9,]*", port) and not re.search("[@=]", host) and not re.search("[@/=]", base)
+    return options if shown else None
+
+
+Found = TypeVar("Found")
+
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what went wrong is said in our words, once
+
+MOST_IDLE = 4
+"""Connections that one object keeps for later: as many as threads use it at once, at most so many."""
+LOCK = 0x73686C74
+"""The first half of an advisory lock's key, "shlt"; the second is the ledger's number."""
+SETTINGS = (
+    "SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET idle_in_transaction_session_timeout = '60s'; "
+    "SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8'; "
+    "SET standard_conforming_strings = on"
+)
+"""Of every connection: nobody else's function is found by its name, nobody waits or holds for ever, texts are texts."""
+AGAIN = ("40001", "40P01", "55P03", "23505")
+"""What is tried again: others were faster, or hold the ledger. Nothing happened."""
+STARTING = ("57P03", "53300")
+"""The server starts, or has no place for one more connection."""
+
+CODE = re.compile(rb":\s+([0-9A-Z]{5})\s*$", re.MULTILINE)
+"""A refusal in which the server's code stands in place of its words."""
+CODES_ONLY = 3
+"""libpq's PQERRORS_SQLSTATE."""
+DIAGNOSIS = 10.0
+"""Seconds that asking for a code may take."""
+
+
+class Line(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that says nothing when it is forgotten: in a child process it is its parent's."""
+
+    __del__ = NoneType  # a function of C: an interrupt in one of Python's would be lost
+
+
+class Failed(Exception):  # noqa: N818 - never seen outside of this folder
+    """What the server answered, by its code alone: its words may repeat what it was sent."""
+
+    def __init__(self, code: str, *, alive: bool) -> None:
+        super().__init__(code)
+        self.code, self.alive = code, alive
+
+
+class Lines:
+    """The connections of one object. Nothing is locked: taking one from the list is one call of C."""
+
+    __slots__ = ("_address", "_idle", "_process")
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._idle: list[Line] = []
+        self._process = os.getpid()
+
+    def __reduce__(self) -> Any:
+        return Lines, (self._address,)
+
+    def take(self) -> tuple[Line, bool]:
+        """(a connection, whether it was used before)."""
+        if self._process != os.getpid():
+            self._idle, self._process = [], os.getpid()
+        with suppress(IndexError):
+            while True:
+                line = self._idle.pop()
+                if not line.closed:
+                    return line, True
+        return _dialled(self._address), False
+
+    def keep(self, line: Line) -> None:
+        """For the next call."""
+        if len(self._idle) < MOST_IDLE and self._process == os.getpid():
+            self._idle.append(line)
+        else:
+            line.close()
+
+    def hang_up(self) -> None:
+        """Close what is kept."""
+        while self._idle and self._process == os.getpid():
+            self._idle.pop().close()
+
+    def use(self, work: Callable[[Line], Found]) -> Found:
+        """What `work` finds by a connection that is its own. If it raises, the connection is closed.
+
+        A connection that was kept and turns out to be dead is replaced once, if `work` says that nothing was booked.
+        """
+        line, used = self.take()
+        good = False
+        try:
+            try:
+                answer = work(line)
+                good = not line.closed
+                return answer
+            finally:
+                self._done(line, good)
+        except Failed as failed:
+            if not used or failed.alive or failed.code == "unknown":
+                raise
+        finally:
+            if not good:
+                line.close()  # the first one may have been interrupted
+        self.hang_up()  # they are as old as the one that is dead
+        return self.use(work)
+
+    def _done(self, line: Line, good: bool) -> None:
+        if good:
+            self.keep(line)
+        else:
+            line.close()
+
+
+def _dialled(address: Address) -> Line:
+    code = None
+    try:
+        line = Line.connect(autocommit=True, prepare_threshold=None, **address.login())
+    except psycopg.Error as error:
+        code = error.sqlstate
+        if code is None:
+            code = "08001" if isinstance(error, psycopg.errors.ConnectionTimeout) else _refusal(address)
+    if code is not None:
+        raise Failed(code, alive=False)
+    good = False
+    try:
+        rows_of(line, SETTINGS)
+        good = True
+        return line
+    finally:
+        if not good:
+            line.close()
+
+
+def _refusal(address: Address) -> str:
+    """Return the code by which a server refuses a connection; "08001" if no server answers.
+
+    libpq reports a refusal in words only, in the server's language. This connects once more, with libpq set to report
+    codes. If the server now accepts the connection, it had no place for it a moment ago.
+    """
+    target = make_conninfo(**address.login()).encode()
+    request = pq.PGconn.connect_start(target)
+    try:
+        if not _report_codes(request):
+            return "57P03" if pq.PGconn.ping(target) == pq.Ping.REJECT else "08001"
+        if _connects(request, time.monotonic() + DIAGNOSIS):
+            return "53300"
+        codes = [code.decode() for code in CODE.findall(request.error_message)]
+    except psycopg.Error:
+        return "08001"
+    finally:
+        request.finish()
+    return next((code for code in codes if code in STARTING), codes[-1] if codes else "08001")
+
+
+def _report_codes(request: pq.abc.PGconn) -> bool:
+    """Let a connection report codes in place of words. False where libpq's function is not found, as on Windows."""
+    module = sys.modules[type(request).__module__]
+    try:
+        library = module.impl.pq if pq.__impl__ == "python" else ctypes.CDLL(str(module.__file__))
+        choose = library.PQsetErrorVerbosity
+    except (OSError, AttributeError):
+        return False
+    choose.argtypes, choose.restype = [ctypes.c_void_p, ctypes.c_int], ctypes.c_int
+    choose(request.pgconn_ptr, CODES_ONLY)  # type: ignore[attr-defined]
+    return True
+
+
+def _connects(request: pq.abc.PGconn, until: float) -> bool:
+    """Whether a connection that was started is made before it is too late."""
+    waits = selectors.EVENT_WRITE
+    while request.status != pq.ConnStatus.BAD and (left := until - time.monotonic()) > 0:
+        with selectors.DefaultSelector() as selector:
+            selector.register(request.socket, waits)
+            selector.select(left)
+        now = request.connect_poll()
+        if now in (pq.PollingStatus.OK, pq.PollingStatus.FAILED):
+            return now == pq.PollingStatus.OK
+        waits = selectors.EVENT_READ if now == pq.PollingStatus.READING else selectors.EVENT_WRITE
+    return False
+
+
+def rows_of(line: Line, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+    """The rows that one statement gives, in one round trip."""
+    return together(line, [(query, parameters)])[0]
+
+
+def together(
+    line: Line, statements: Sequence[tuple[str, Sequence[object] | None]], *, commit: int | None = None
+) -> list[list[tuple[Any, ...]]]:
+    """The rows of several statements that are sent together, in one round trip. After one that fails none is run.
+
+    `commit` is the place of the statement by which something is booked: once the server has said that it is done, it is
+    booked, whatever fails after it.
+
+    Raises
+    ------
+    Failed
+        with the code of what went wrong; "unknown" if something was to be booked and the connection is gone.
+    """
+    cursors: list[Any] = []
+
+    def work(line: Line) -> None:
+        if len(statements) == 1:
+            cursors.append(line.execute(*_plain(statements[0])))
+            return
+        with line.pipeline():
+            for statement in statements:
+                cursors.append(line.execute(*_plain(statement)))  # noqa: PERF401 - those before one that fails count
+
+    try:
+        in_codes(line, work, booking=commit is not None)
+    except Failed:
+        if commit is None or [cursor.statusmessage for cursor in cursors[commit : commit + 1]] != ["COMMIT"]:
+            raise
+        line.close()  # with it ends what it holds
+    return list(map(_rows, cursors))
+
+
+def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False) -> Found:
+    """What `work` gives. An error of the server's is raised by its code, and carries no other error along.
+
+    Where an interrupt came first it is the interrupt that is raised: psycopg cancels then what the server is doing, and
+    how that ends may take its place.
+    """
+    failed: BaseException | None = None
+    before = sys.exc_info()[1]  # what the caller handles, which stands behind every error of ours
+    try:
+        return work(line)
+    except psycopg.Error as error:
+        ended = line.closed or line.broken or error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+        alive = not ended and error.sqlstate is not None
+        code = (error.sqlstate or "08006") if alive or not booking else "unknown"
+        failed = _interrupt_behind(error, before) or Failed(code, alive=alive)
+    raise failed
+
+
+def _interrupt_behind(error: BaseException, before: BaseException | None) -> BaseException | None:
+    """What was interrupting when this error came of it; nothing of what was handled before."""
+    behind = error.__context__
+    while behind is not None and behind is not before and isinstance(behind, Exception | GeneratorExit):
+        behind = behind.__context__
+    return None if behind is before else behind
+
+
+def booked(line: Line, number: int, query: str, parameters: Sequence[object]) -> tuple[Any, ...]:
+    """The row that a function of the server gives in a serializable transaction, with the ledger held; durable.
+
+    All of it is one round trip. The ledger is held before the transaction begins, for a serializable one sees what
+    there was at its first statement: one that waited inside would have to be tried again. If anything fails the caller
+    closes the connection, which lets the ledger go.
+    """
+    key = (LOCK, number)
+    hold = [("BEGIN", None), ("SELECT pg_advisory_lock(%s, %s)", key), ("COMMIT", None)]
+    book = [("BEGIN ISOLATION LEVEL SERIALIZABLE", None), (query, parameters), ("COMMIT", None)]
+    rows = together(line, [*hold, *book, ("SELECT pg_advisory_unlock(%s, %s)", key)], commit=len(hold) + 2)
+    return rows[len(hold) + 1][0]
+
+
+def _plain(statement: tuple[str, Sequence[object] | None]) -> tuple[Any, ...]:
+    return statement if statement[1] is not None else (statement[0],)
+
+
+def _rows(cursor: Any) -> list[tuple[Any, ...]]:
+    return cursor.fetchall() if cursor.description is not None else []
+
+
+def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
+    """What `work` gives, tried again for so many seconds while others are faster or the server starts.
+
+    Raises
+    ------
+    LedgerError
+        in one sentence, whatever is wrong with the server; nothing was booked.
+    """
+    until, pause = time.monotonic() + wait, PAUSES[0]
+    while True:
+        failed: Failed | None = None
+        try:
+            return work()
+        except Failed as one:
+            failed = one
+        if failed.code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
+            break
+        COMMAND.check()  # a signal that came while psycopg waited: nothing was booked
+        time.sleep(pause)
+        pause = min(2 * pause, PAUSES[1])
+    raise LedgerError(f"{path} {meaning(failed.code, wait)}")
+
+
+def meaning(code: str, wait: float) -> str:
+    """What the server's code means for the one who reads it."""
+    meanings = {
+        "3F": "is not there: no ledger was made in this database; its owner makes one with budget=",
+        "42883": "is not there: this database holds no ledgers that this version of shortlist knows",
+        "42501": "cannot be used so by this role: its owner lets analysts in (`shortlist ledger grant`), and only the "
+        "owner makes and closes ledgers",
+        "42704": "knows no such role: an administrator makes roles (CREATE ROLE)",
+        "SL000": "cannot be changed: a ledger only grows",
+        "SL001": "is not there, or its owner has not let this role in (`shortlist ledger grant`)",
+        "SL002": "cannot book this: a number or a text is longer or other than a ledger keeps",
+        "SL003": "was closed for good and books nothing more",
+        "SL004": "was asked before whether this was booked, and has said no: it is not booked; ask again",
+        "25006": "cannot be written: the server is a standby, or read-only; give the address of the primary",
+        "53100": "cannot grow: the server's disk is full; make room and try again",
+        "53300": f"has had no place for one more connection for {wait:g} seconds",
+        "57P03": f"has been starting or stopping for {wait:g} seconds; see what the server is doing",
+        "55P03": f"has been held by another session for {wait:g} seconds; see what that session is doing",
+        "08": "cannot be reached or logged in to: check the address, the database, the user and its password (it may "
+        "stand in ~/.pgpass), and that the server runs",
+        "28": "refuses this login: check the user and its password (it may stand in ~/.pgpass)",
+        "3D": "is not there: the server has no such database, check the address",
+        "57": "ended the connection: it stops, or an administrator asked for it; try again",
+    }
+    known = [text for start, text in meanings.items() if code.startswith(start)]
+    return known[0] if known else f"cannot be used: the server says {code}"
+
+
+NEWEST = 4
+"""The schema that this version makes and uses. An older one is upgraded by its owner, a newer one is refused."""
+CALLED = (
+    "look(text, bigint)", "rows_between(text, bigint, bigint)", "ends(text)", "with_hash(text, text)",
+    "find(text, text)", "charge(text, text, text, text, text, text, text, text, text, text, text, text)",
+    "refund(text, text, bigint, text, text, text, text, text)", "approve(text, text, bigint, text)",
+)  # fmt: skip
+"""What an analyst may call; nothing else."""
+
+
+def step(number: int) -> str:
+    """What makes schema `number` of the one before it; the first one, of nothing."""
+    return files("shortlist.ledger").joinpath(f"schema-{number}.sql").read_text("utf-8")
+
+
+def terms_of(terms: Terms) -> list[str | None]:
+    """What the server checks charges against: the limits, and all of delta if the first charge may choose it."""
+    whole = str(Fraction(terms.budget.delta)) if isinstance(terms.budget, ApproxDP) else None
+    return [*terms.limits.as_text(), whole]
+
+
+class Making:
+    """Makes the tables and functions in a database, and ledgers in them."""
+
+    __slots__ = ("_address", "_lines", "_wait")
+
+    def __init__(self, address: Address, wait: float) -> None:
+        self._address, self._lines, self._wait = address, Lines(address), wait
+
+    def unless_there(self, terms: Callable[[], Terms]) -> None:
+        """Make a new ledger, unless there is one of that name or nobody told this role."""
+        if not self._is_there():
+            fixed = terms()
+            content = {**fixed.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
+            self._copied(fixed, json.dumps(content), [], others=True)
+
+    def copy(self, terms: Terms, content: str, entries: Sequence[LedgerEntry], *, rehearse: bool = False) -> None:
+        """Make a ledger with these entries, whole or not at all, unless it is there already.
+
+        Raises
+        ------
+        LedgerError
+            if there is another one of that name; when it is only rehearsed, if there is any.
+        """
+        self._copied(terms, content, entries, rehearse=rehearse)
+
+    def _copied(
+        self, terms: Terms, content: str, entries: Sequence[LedgerEntry], rehearse: bool = False, others: bool = False
+    ) -> None:
+        def work(line: Line) -> None:
+            with line.transaction(force_rollback=rehearse):
+                if not self._make(line, terms, content, entries) and not others:
+                    self._check_same(line, content, entries, rehearse)
+
+        try:
+            patiently(str(self._address), self._wait, lambda: self._lines.use(lambda line: in_codes(line, work)))
+        finally:
+            self._lines.hang_up()
+
+    def _is_there(self) -> bool:
+        """Whether there is a ledger of that name in a schema that is up to date, for this role."""
+        code = ""
+        try:
+            rows = self._lines.use(
+                lambda line: rows_of(line, "SELECT version FROM shortlist.look(%s, 0)", (self._address.name,))
+            )
+            return bool(rows[0][0] >= NEWEST)
+        except Failed as failed:
+            code = failed.code
+        finally:
+            self._lines.hang_up()
+        return not code.startswith(("3F", "42883", "42501", "SL001"))  # what else is wrong is told by opening it
+
+    def _make(self, line: Line, terms: Terms, content: str, entries: Sequence[LedgerEntry]) -> bool:
+        """Whether it was made; if not there is one of that name."""
+        self._bring_up_to_date(line)
+        made = rows_of(
+            line,
+            "INSERT INTO shortlist.ledgers (name, content, origin, limit_epsilon, limit_curve, limit_delta, "
+            "whole_delta, approval, mixed) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING "
+            "RETURNING id",
+            (self._address.name, content, digest(content), *terms_of(terms), terms.approval, terms.mixed),
+        )
+        if made and entries:
+            _fill(line, made[0][0], entries)
+        return bool(made)
+
+    def upgraded(self) -> bool:
+        """Upgrade the schema of a database in which there are ledgers; False for a role that may not."""
+
+        def work(line: Line) -> None:
+            with line.transaction():
+                self._bring_up_to_date(line)
+
+        try:
+            patiently(str(self._address), self._wait, lambda: self._lines.use(lambda line: in_codes(line, work)))
+        except LedgerError:
+            return False
+        finally:
+            self._lines.hang_up()
+        return True
+
+    def _bring_up_to_date(self, line: Line) -> None:
+        """Make the newest schema of the one that is there, as its owner: what is added must be theirs too."""
+        rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
+        self._check_database(line)
+        there = _schema_of(line)
+        if 0 < there < NEWEST:
+            ((owner,),) = rows_of(
+                line, "SELECT pg_get_userbyid(nspowner) FROM pg_catalog.pg_namespace WHERE nspname = 'shortlist'"
+            )
+            rows_of(line, f"SET LOCAL ROLE {sql.Identifier(owner).as_string(line)}")
+        for number in range(there + 1, NEWEST + 1):
+            rows_of(line, step(number))
+
+    def _check_same(self, line: Line, content: str, entries: Sequence[LedgerEntry], rehearse: bool) -> None:
+        """Whether what is there has these terms and these entries: an older copy of a ledger has the same terms."""
+        heads = (digest(content), *(entry.hash for entry in entries[-1:]))
+        same = "SELECT origin FROM shortlist.ledgers WHERE name = %s UNION ALL SELECT hash FROM shortlist.entries "
+        same += "WHERE ledger = (SELECT id FROM shortlist.ledgers WHERE name = %s) AND hash = %s"
+        there = rows_of(line, same, (self._address.name, self._address.name, heads[-1]))
+        if rehearse or [row[0] for row in there] != list(heads):
+            raise LedgerError(f"{self._address} is there already: choose another name")
+
+    def _check_database(self, line: Line) -> None:
+        ((encoding, old),) = rows_of(
+            line, "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
+        )
+        if encoding != "UTF8" or old:
+            raise LedgerError(
+                f"{self._address} cannot hold ledgers: it needs PostgreSQL 13 or later, and a database in UTF8"
+            )
+
+
+def _schema_of(line: Line) -> int:
+    """The number of the schema that is there; 0 if there is none."""
+    if not rows_of(line, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'shortlist'"):
+        return 0
+    ((there,),) = rows_of(line, "SELECT max(version) FROM shortlist.about")
+    if there is None or there > NEWEST:
+        raise LedgerError(
+            f"the database is of schema {there}, not {NEWEST} as this version's; upgrade shortlist to use it"
+        )
+    return int(there)
+
+
+def _fill(line: Line, ledger: int, entries: Sequence[LedgerEntry]) -> None:
+    """Entries of another ledger, word for word."""
+    charges, rows = 0, []
+    for entry in entries:
+        charges += entry.kind == "charge"
+        texts = ("mechanism", "guarantee", "purpose", "unit", "version", "refundable", "who", "source")
+        columns: dict[str, Any] = {name: getattr(entry, name) for name in (*NAMES, *FACTS)}
+        columns |= {name: json.dumps(columns[name]) for name in texts if columns[name] is not None}
+        rows.append((ledger, *columns.values(), charges))
+    marks = ", ".join(["%s"] * len(rows[0]))
+    with line.cursor() as cursor:
+        cursor.executemany(f"INSERT INTO shortlist.entries VALUES ({marks})", rows)
+    first = next((entry for entry in entries if entry.relation), None)
+    if first is not None:
+        rows_of(line, "INSERT INTO shortlist.neighbors VALUES (%s, %s, %s)", (ledger, first.number, first.relation))
+
+
+def share(line: Line, ledger: int, role: str, allowed: bool) -> None:
+    """Let a role call what analysts call, for this ledger; or no longer."""
+    if not allowed:
+        rows_of(line, "DELETE FROM shortlist.analysts WHERE ledger = %s AND role = %s", (ledger, role))
+        return
+    name = sql.Identifier(role).as_string(line)
+    granted = ", ".join(f"shortlist.{function}" for function in CALLED)
+    together(
+        line,
+        [
+            ("BEGIN", None),
+            (f"GRANT USAGE ON SCHEMA shortlist TO {name}", None),
+            (f"GRANT EXECUTE ON FUNCTION {granted} TO {name}", None),
+            (
+                "INSERT INTO shortlist.analysts SELECT %s, %s, oid FROM pg_roles WHERE rolname = %s "
+                "ON CONFLICT (ledger, role) DO UPDATE SET role_id = EXCLUDED.role_id",
+                (ledger, role, role),
+            ),
+            ("COMMIT", None),
+        ],
+    )
+
+
+COLUMNS = ", ".join(f'"{name}"' for name in (*NAMES, *FACTS))
+ENTRY = ", ".join(f'(booked.entry)."{name}"' for name in (*NAMES, *FACTS))
+TEXTS = ("mechanism", "guarantee", "purpose", "unit", "version", "refundable", "who", "source")
+"""Columns that hold JSON strings."""
+SAID = ("guarantee", "mechanism", "purpose", "unit", "refundable", "source")
+MISTAKES = {
+    "SL005": "this reservation is not in the ledger: refund what reserve returned, as the role that reserved",
+    "SL006": "this reservation was refunded already: a refund is given once",
+    "SL007": "kept must not be more than was reserved: reserve the worst case before the call",
+    "SL008": "request must be the number of an entry that asks for approval: see `shortlist ledger show`",
+    "SL009": "entry {number} was approved already",
+    "SL010": "entry {number} must be approved by another user than the one who asked",
+    "SL011": "somebody has just charged this ledger for other neighbors than this charge is for; ask again to see them",
+}
+"""What a caller did wrong, by the server's code."""
+
+
+class OldSchemaError(LedgerError):
+    """A ledger that its owner has to upgrade first."""
+
+
+class ServerBook:
+    """Reads in one round trip, writes in two; both look first whether it is the ledger that was opened."""
+
+    __slots__ = ("_address", "_lines", "_number", "origin", "path", "seen", "tried", "wait")
+
+    def __init__(self, address: Address, wait: float) -> None:
+        self._address, self._lines = address, Lines(address)
+        self.path, self.wait = str(address), wait
+        self.tried: str | None = None
+        self.origin, self.seen, self._number = patiently(self.path, wait, lambda: self._lines.use(self._first_look))
+
+    @classmethod
+    def at(cls, url: str, wait: float, terms: Callable[[], Terms] | None) -> Self:
+        """The ledger there; if there is none, it is made with these terms, by whoever may.
+
+        An owner who opens a ledger of an older schema upgrades it.
+        """
+        address = Address.of(url)
+        making = Making(address, wait)
+        if terms is not None:
+            making.unless_there(terms)
+        try:
+            return cls(address, wait)
+        except OldSchemaError:
+            if not making.upgraded():
+                raise
+        return cls(address, wait)
+
+    @property
+    def name(self) -> str:
+        """The name of the ledger on its server."""
+        return self._address.name
+
+    def state(self) -> State:
+        """Where it stands."""
+        return self._patiently(self._checked)
+
+    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
+        """Book a charge that fits, in the server, which decides (Proposition 261); here are the words of a refusal."""
+        COMMAND.check()  # a signal that came while a library worked: nothing is booked then
+        self.tried, terms, which = None, self.origin.terms, 0
+
+        def work(line: Line, before: State, token: str) -> tuple[LedgerEntry | None, State | None]:
+            nonlocal which
+            which = first_that_fits(terms, before, [cost for cost, _ in offers])
+            cost, said = offers[which]
+            check_neighbors(terms, before, said["unit"])
+            admitted(terms, before, cost)
+            self.tried = token
+            words = [*(json.dumps(said[name]) for name in SAID), json.dumps(version()), *cost.as_text()]
+            return self._booked(line, "charge", token, *words)
+
+        entry, after = self._write(work)
+        if entry is None:  # others took the room between the look and the booking
+            admitted(terms, self.state(), offers[which][0])
+            raise LedgerError(f"{self.path} has no room for this now, or the server counts otherwise than shortlist")
+        if entry.kind == "request" or after is None:
+            raise ApprovalNeeded(self.path, entry.number)
+        return after, which
+
+    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
+        """Give back what a charge has beyond `spent`, by what the server has of it."""
+
+        def work(line: Line, before: State, token: str) -> State:
+            rows = self._rows(line, "rows_between", number, number)
+            if [(row.hash, row.kind) for row in rows] != [(hash, "charge")]:
+                raise ValueError(MISTAKES["SL005"])
+            back = refund_of(rows[0].amounts, spent, rows[0].refundable.split())
+            epsilon, curve, _delta = back.as_text()
+            words = (number, hash, json.dumps(said), json.dumps(version()), epsilon, curve)
+            if not (back.epsilon or back.curve):
+                return before
+            return self._booked(line, "refund", token, *words)[1] or before
+
+        return self._write(work)
+
+    def approve(self, request: object) -> None:
+        """Note that this session's role approves a request of another one."""
+        if type(request) is not int or not 1 <= request <= MOST_ENTRIES:
+            raise ValueError(MISTAKES["SL008"])
+        words = (request, json.dumps(version()))
+        self._write(lambda line, _, token: self._booked(line, "approve", token, *words), number=request)
+
+    def close(self, kind: str, reason: str, target: str) -> None:
+        """Book nothing from now on; only the owner may."""
+        words = [json.dumps(text) for text in (reason, target, version())]
+        self._write(lambda line, _, token: self._booked(line, kind, token, *words))
+
+    def after(self, number: int, most: int) -> list[LedgerEntry]:
+        """The entries after the one with this number, at most so many, in order."""
+        return self._read(
+            lambda line, _: self._rows(line, "rows_between", number + 1, min(number + most, MOST_ENTRIES))
+        )
+
+    def newest(self, most: int) -> list[LedgerEntry]:
+        """The last entries, in order. A server gives long entries in several parts."""
+
+        def work(line: Line, here: State) -> list[LedgerEntry]:
+            rows: list[LedgerEntry] = []
+            while len(rows) < min(most, here.number):
+                first = rows[-1].number + 1 if rows else here.number + 1 - min(most, here.number)
+                more = self._rows(line, "rows_between", first, here.number)
+                if not more:
+                    raise damaged(self.path, "entries are missing")
+                rows += more
+            return rows
+
+        return self._read(work)
+
+    def find(self, token: str) -> LedgerEntry | None:
+        """The entry with this hash, or that this token became; if none did, none ever will."""
+        if len(token) == 32:
+            rows = self._patiently(lambda line: self._rows(line, "find", token))
+        else:
+            rows = self._read(lambda line, _: self._rows(line, "with_hash", token))
+        return rows[0] if rows else None
+
+    def booked_since(self, head: str) -> int | None:
+        """The number of the entry that the last charge was to book, if it is there and came after `head`."""
+        entry = None if self.tried is None else self.find(self.tried)
+        if entry is None or entry.kind != "charge":
+            return None
+        then = self.find(head) if len(head) == 64 else None
+        if then is None and head != self.origin.hash:
+            raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
+        return entry.number if then is None or then.number < entry.number else None
+
+    def check_whole(self) -> None:
+        """Nothing: the server looks after its pages, where they have checksums."""
+
+    def share(self, role: str, *, allowed: bool) -> None:
+        """Let a role charge and read this ledger, or no longer."""
+        if not isinstance(role, str) or not role or "\0" in role or role == "public":  # "public" would be everybody
+            raise ValueError('role must be the name of a role of the server, for example "analyst"')
+        self._patiently(lambda line: share(line, self._number, role, allowed))
+
+    def hang_up(self) -> None:
+        """Close the connections that are kept."""
+        self._lines.hang_up()
+
+    def _patiently(self, work: Callable[[Line], Found]) -> Found:
+        return patiently(self.path, self.wait, lambda: self._lines.use(work))
+
+    def _read(self, work: Callable[[Line, State], Found]) -> Found:
+        return self._patiently(lambda line: work(line, self._checked(line)))
+
+    def _write(self, work: Callable[[Line, State, str], Found], *, number: int = 0) -> Found:
+        """What `work` books, under a token of its own.
+
+        Raises
+        ------
+        OutcomeUnknown
+            if the connection was cut while the server booked.
+        """
+        token = secrets.token_hex(16)
+
+        def once(line: Line) -> Found:
+            before = self._checked(line)
+            if before.closed:
+                raise LedgerError(f"{self.path} was closed for good and books nothing more: {before.closed}")
+            return work(line, before, token)
+
+        def tried() -> Found | Failed:
+            try:
+                return self._lines.use(once)
+            except Failed as failed:
+                if failed.code != "unknown" and failed.code not in MISTAKES:
+                    raise
+                return failed
+
+        answer = patiently(self.path, self.wait, tried)
+        if not isinstance(answer, Failed):
+            return answer
+        if answer.code == "unknown":
+            raise OutcomeUnknown(self.path, token)
+        raise ValueError(MISTAKES[answer.code].format(number=number))
+
+    def _booked(self, line: Line, function: str, token: str, *words: object) -> tuple[LedgerEntry | None, State | None]:
+        """(the entry, where the ledger stands after it), checked as if it were read; no state: it was there before."""
+        marks = ", ".join(["%s"] * (2 + len(words)))
+        query = f"SELECT {ENTRY}, (booked.entry).charges, booked.previous FROM shortlist.{function}({marks}) AS booked"
+        *row, charges, previous = booked(line, self._number, query, (self.name, token, *words))
+        if row[0] is None:
+            return None, None
+        entry = self._entry(tuple(row))
+        if previous is None:
+            return entry, None
+        if entry.hash != entry.chained(previous):
+            raise damaged(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
+        after = State.after(entry, charges, self.seen.neighbors)
+        self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
+        return entry, after
+
+    def _first_look(self, line: Line) -> tuple[Origin, State, int]:
+        look, ends = self._looked(line, 0)
+        number, content, start, limits, approval = look[1:6]
+        origin = Origin.of(content, self.path)
+        terms = origin.terms
+        if (start, limits, approval, look[8]) != (origin.hash, terms_of(terms), terms.approval, terms.mixed):
+            raise damaged(self.path, "the limits that the server checks are not those of its terms")
+        return origin, self._stands(origin, ends, look[9]), number
+
+    def _checked(self, line: Line) -> State:
+        """Where the ledger stands, if it is still the one that was opened and has not gone back since."""
+        seen = self.seen
+        look, ends = self._looked(line, seen.number)
+        if (look[1], look[3]) != (self._number, self.origin.hash):
+            raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
+        if seen.number and look[6] != seen.head:
+            raise damaged(self.path, "entries have vanished since it was opened")
+        self.seen = state = self._stands(self.origin, ends, look[9])
+        return state
+
+    def _looked(self, line: Line, seen: int) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+        look, ends = together(
+            line,
+            [
+                ("SELECT * FROM shortlist.look(%s, %s)", (self.name, seen)),
+                (f"SELECT {COLUMNS}, charges FROM shortlist.ends(%s)", (self.name,)),
+            ],
+        )
+        if look[0][0] != NEWEST:
+            older = look[0][0] < NEWEST
+            todo = "its owner opens it once, which upgrades it" if older else "upgrade to use it"
+            refused = OldSchemaError if older else LedgerError
+            raise refused(f"{self.path} is of schema {look[0][0]}, not {NEWEST} as this version's: {todo}")
+        if not look[0][7]:
+            raise LedgerError(f"{self.path} cannot be trusted: its server does not sync what it commits (fsync is off)")
+        return look[0], ends
+
+    def _stands(self, origin: Origin, ends: list[tuple[Any, ...]], neighbors: str | None) -> State:
+        """By the last entry, and what the server counts up to it. A long first entry is left to `verify`."""
+        if neighbors not in (None, *RELATIONS):
+            raise damaged(self.path, "the neighboring relation that it keeps to cannot be read")
+        if not ends:
+            return origin.start
+        entries = {entry.number: entry for entry in (self._entry(row[:-1]) for row in ends)}
+        last = entries[max(entries)]
+        if last.number > 1 and last.number - 1 not in entries:
+            raise damaged(self.path, "entries are missing")
+        refunded = None if last.refund_of is None else entries.get(last.refund_of)
+        both = Ends(entries.get(1), entries.get(last.number - 1), last, refunded)
+        return origin.stands(both, ends[-1][-1], self.path, neighbors or "")
+
+    def _rows(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
+        marks = ", ".join(["%s"] * (1 + len(words)))
+        query = f"SELECT {COLUMNS} FROM shortlist.{function}({marks})"
+        return [self._entry(row) for row in rows_of(line, query, (self.name, *words))]
+
+    def _entry(self, row: tuple[Any, ...]) -> LedgerEntry:
+        columns = dict(zip((*NAMES, *FACTS), row, strict=True))
+        try:
+            texts = {name: json.loads(columns[name]) for name in TEXTS if columns[name] is not None}
+        except (ValueError, TypeError):
+            raise damaged(self.path, f"entry {columns['number']} is not what a ledger writes") from None
+        return entry_of(tuple({**columns, **texts}.values()), self.path)

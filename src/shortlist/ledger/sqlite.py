@@ -1,0 +1,888 @@
+"""A ledger in a file."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import secrets
+import sqlite3
+import stat
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any, TypeVar
+
+from shortlist._runtime import version
+from shortlist._signals import COMMAND
+from shortlist.ledger.admission import admitted, check_neighbors, first_that_fits
+from shortlist.ledger.chain import (
+    CLOSING,
+    FACTS,
+    LONGEST_TERMS,
+    MOST_ENTRIES,
+    NAMES,
+    RELATIONS,
+    STATED,
+    WORDS,
+    Ends,
+    LedgerEntry,
+    LedgerError,
+    Offer,
+    Origin,
+    State,
+    damaged,
+    digest,
+    entry_of,
+    user_name,
+)
+from shortlist.ledger.filter import ZERO, Amounts, Terms, refund_of
+
+Found = TypeVar("Found")
+
+WAIT = 600.0
+"""Seconds to wait for another process before giving up with an error; one charge holds the lock for milliseconds."""
+BRIEFLY = 0.02
+"""Seconds that one try waits inside SQLite, deaf to interrupts: long enough for a writer to outlast readers."""
+PAUSES = 0.001, 0.05
+"""Seconds between two tries: at first, and at most."""
+SETTINGS = "synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF", "cell_size_check = ON"
+"""Of every connection: a commit is on the disk, and so is the removal of its journal."""
+LONGEST_ROW = 100_000_000
+"""Bytes of one row or text: far beyond what is ever written; more is damage."""
+
+HELD = errno.EAGAIN, errno.EACCES
+"""How an operating system says that somebody else holds a lock."""
+
+_working_locks: set[tuple[int, int]] = set()
+"""Folders, by device and number, in which this process has seen a lock keep out another one."""
+_running: set[Turn] = set()
+_forking: set[int] = set()
+"""Threads that are about to fork. These are sets because one call of C adds or takes away: never half of it."""
+
+
+class Turn:
+    """The right to use SQLite, and the connection it is used for."""
+
+    __slots__ = ("db", "inside", "process", "thread")
+
+    def __init__(self) -> None:
+        self.db: sqlite3.Connection | None = None
+        self.inside = False
+        self.process, self.thread = os.getpid(), threading.get_ident()
+
+    def begin(self) -> None:
+        """Wait for forks that are under way, then let none begin."""
+        if any(turn.inside and turn.process != self.process for turn in tuple(_running)):
+            raise LedgerError(
+                "this process was forked in the middle of a ledger's transaction and cannot use ledgers: fork at "
+                'another moment, or start processes by "spawn"'
+            )
+        while True:
+            _running.add(self)  # before looking, as a fork marks itself before it looks: one of them sees the other
+            if not _forking - {self.thread}:
+                self.inside = True
+                return
+            _running.discard(self)
+            time.sleep(PAUSES[0])
+
+    def connect(self, path: str, mode: str) -> sqlite3.Connection:
+        """Open a ledger's file, set to sync everything that is written."""
+        uri = f"{Path(path).as_uri()}?mode={mode}"
+        self.db = sqlite3.connect(uri, uri=True, timeout=BRIEFLY, isolation_level=None)
+        self.db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
+        for setting in SETTINGS:
+            self.db.execute(f"PRAGMA {setting}")
+        return self.db
+
+    def end(self) -> None:
+        """Undo what is open, close, and let forks begin. Called once more, it does what was left undone."""
+        if self.db is not None:
+            if self.process != os.getpid():
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.db))  # closing would undo the parent's transaction
+                return
+            with suppress(sqlite3.Error):  # closing will do; or it is closed
+                self.db.rollback()
+            self.db.close()
+        _running.discard(self)
+
+
+def _wait_for_turns() -> None:
+    """Before a fork: let no turn begin, nor another fork, and wait for those that are running.
+
+    A fork in the middle of this thread's own turn cannot wait for it: its child will be refused by `begin`. What
+    interrupts this is lost, as in all such hooks: the fork goes on, and its child may be refused too.
+    """
+    here = threading.get_ident()
+    if any(turn.thread == here for turn in tuple(_running)):
+        return
+    while True:
+        _forking.add(here)
+        if _forking != {here}:
+            _forking.discard(here)  # one fork at a time, for the hook after it clears all marks
+        elif not any(turn.process == os.getpid() for turn in tuple(_running)):
+            return
+        time.sleep(PAUSES[0])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_turns, after_in_parent=_forking.clear, after_in_child=_forking.clear)
+
+
+def check_locks(path: str) -> None:
+    """Refuse a folder in which two can hold one lock, as on some network file systems: charges would be lost.
+
+    Looked at once per process and folder, on Linux, on a file of its own beside the ledger. Elsewhere it would take a
+    process of its own, since all locks of one process are one. Locks that hold on this machine alone are not found.
+
+    Raises
+    ------
+    LedgerError
+        saying so.
+    """
+    folder = os.path.dirname(os.path.realpath(path))
+    try:
+        facts = os.stat(folder)
+        place = facts.st_dev, facts.st_ino
+        works = place in _working_locks or _locks_work(folder)
+    except OSError:
+        return  # SQLite cannot write a journal there either, and what it says is told
+    if not works:
+        raise LedgerError(
+            f"{path} cannot be written: locks do not work in its folder (two can hold one at once), so charges would "
+            "be lost. Put the ledger on a local disk, or on a server (postgresql://...)"
+        )
+    _working_locks.add(place)
+
+
+def _locks_work(folder: str) -> bool:
+    """Whether a lock of SQLite's kind keeps out a lock of another open file. True where that cannot be told."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    if sys.platform != "linux" or not hasattr(fcntl, "F_OFD_SETLK"):
+        return True
+    name = os.path.join(folder, f".{secrets.token_hex(8)}.shortlist-lock")
+    files: list[int] = []
+    try:
+        try:
+            files.append(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            files.append(os.open(name, os.O_RDWR))
+            os.unlink(name)
+            return _keeps_out(*files)
+        finally:
+            _forget(name, files)
+    finally:
+        _forget(name, files)  # the first one may have been interrupted
+
+
+def _keeps_out(first: int, second: int) -> bool:
+    """Whether a lock on one open file refuses a lock on another one of the same name.
+
+    The first lock is one of the process, which SQLite takes. The second is one of the open file, which the process's
+    own locks refuse too.
+    """
+    import fcntl
+
+    try:
+        fcntl.lockf(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    try:
+        fcntl.fcntl(second, fcntl.F_OFD_SETLK, struct.pack("@hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    except OSError as error:
+        return error.errno in (*HELD, errno.EINVAL)  # EINVAL: this system has no locks of open files
+    return False
+
+
+def _forget(name: str, files: list[int]) -> None:
+    while files:
+        os.close(files.pop())
+    with suppress(OSError):  # it went, or never came
+        os.unlink(name)
+
+
+def in_transaction(
+    path: str, work: Callable[[sqlite3.Connection], Found], *, write: bool = False, wait: float = WAIT
+) -> Found:
+    """What `work` finds or writes in one transaction; a write is synced to the disk when this returns.
+
+    Raises
+    ------
+    LedgerError
+        in one sentence, whatever is wrong with the file; the transaction then did not happen.
+    """
+    if write:
+        check_locks(path)
+    until, pause = time.monotonic() + wait, PAUSES[0]
+    while True:
+        try:
+            return _tried(path, work, write)
+        except sqlite3.Error as error:
+            if not _name(error).startswith("SQLITE_BUSY") or time.monotonic() >= until:
+                raise LedgerError(f"{path} {sqlite_meaning(error, wait)}") from None
+        except OSError as error:
+            raise unusable(path, error) from None
+        except UnicodeDecodeError:
+            raise damaged(path, "its text cannot be read") from None
+        time.sleep(pause)
+        pause = min(2 * pause, PAUSES[1])
+
+
+def _tried(path: str, work: Callable[[sqlite3.Connection], Found], write: bool) -> Found:
+    """All at once or nothing. A write locks out everybody from its beginning, so nothing waits in the middle of it.
+
+    Rows are always fetched whole, in the expression that asks for them: a cursor that a kept traceback holds would
+    keep the file locked.
+    """
+    turn = Turn()
+    try:
+        try:
+            turn.begin()
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                raise LedgerError(f"{path} is not a file; give the path of a ledger's file")
+            db = turn.connect(path, "rw")
+            db.execute("BEGIN EXCLUSIVE" if write else "BEGIN")
+            answer = work(db)
+            if turn.process != os.getpid():
+                raise LedgerError(f"{path} was in use when this process was forked; nothing was done here")
+            db.execute("COMMIT")
+            return answer
+        finally:
+            turn.end()
+    finally:
+        turn.end()  # the first one may have been interrupted
+
+
+def unusable(path: str, error: OSError) -> LedgerError:
+    """What the operating system's error means for the one who reads it."""
+    if isinstance(error, FileNotFoundError):
+        return LedgerError(
+            f"{path} is not there; `shortlist ledger init` makes it, or Ledger(path, budget=...) in Python"
+        )
+    return LedgerError(f"{path} cannot be used: {error.strerror}")
+
+
+def _name(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", "")
+
+
+def sqlite_meaning(error: sqlite3.Error, wait: float = BRIEFLY) -> str:
+    """What SQLite's error means for the one who reads it."""
+    meanings = {
+        "SQLITE_NOTADB": "is not a ledger; give the path of one, or of a new file",
+        "SQLITE_CORRUPT": "is damaged: it is not what was written; go on from a good copy whose head you know",
+        "SQLITE_FULL": "cannot grow: the disk is full; make room and try again",
+        "SQLITE_READONLY": "cannot be written; make the file and its folder writable",
+        "SQLITE_CANTOPEN": (
+            "cannot be opened: this user may not read and write it, or its folder; a new ledger is for its owner "
+            "alone, who may share it with a group by chmod"
+        ),
+        "SQLITE_BUSY": f"has been locked by another process for {wait:g} seconds; see what that process is doing",
+        "SQLITE_IOERR": "cannot be read or written: the disk gives an error, or a size limit is reached",
+    }
+    known = [text for start, text in meanings.items() if _name(error).startswith(start)]
+    return known[0] if known else f"is damaged or no ledger ({_name(error) or type(error).__name__})"
+
+
+APPLICATION = 0x73686C74
+"""Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
+SCHEMA = 6
+"""What is written: one neighboring relation is kept to, in `neighbors`. Files of schema 1, which have no `facts`, of
+schema 2, whose requests state no cost, and of schema 4, which has no `neighbors`, are read as they are and become this
+one at their first write. Versions that would add up both relations refuse the file from then on, in words."""
+
+CLOSED = 7
+"""What a closed ledger says it is, with the same tables: versions that know of no closing refuse it in words."""
+CLOSED_BEFORE = (3, 5)
+"""The same, of schemas 2 and 4."""
+
+INDEX = "sqlite_autoindex_entries_1"
+"""What SQLite made of "UNIQUE": it has a place for every entry, so it tells how many there must be."""
+
+_GROWS = "BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END"
+_FIXED = "BEGIN SELECT RAISE(ABORT, 'terms are fixed'); END"
+_OBJECTS = {
+    ("table", "terms", "terms"): "CREATE TABLE terms (content TEXT NOT NULL)",
+    ("table", "entries", "entries"): """CREATE TABLE entries (
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, mechanism TEXT NOT NULL,
+    guarantee TEXT NOT NULL, purpose TEXT NOT NULL, unit TEXT NOT NULL, version TEXT NOT NULL,
+    refundable TEXT NOT NULL, refund_of INTEGER UNIQUE,
+    epsilon TEXT, curve TEXT, delta TEXT NOT NULL,
+    total_epsilon TEXT, total_curve TEXT, total_delta TEXT NOT NULL,
+    hash TEXT NOT NULL
+)""",
+    ("trigger", "entries_stay", "entries"): f"CREATE TRIGGER entries_stay BEFORE UPDATE ON entries {_GROWS}",
+    ("trigger", "entries_remain", "entries"): f"CREATE TRIGGER entries_remain BEFORE DELETE ON entries {_GROWS}",
+    ("trigger", "terms_stay", "terms"): f"CREATE TRIGGER terms_stay BEFORE UPDATE ON terms {_FIXED}",
+    ("trigger", "terms_remain", "terms"): f"CREATE TRIGGER terms_remain BEFORE DELETE ON terms {_FIXED}",
+}
+"""Word for word as 0.1.0 wrote it: a file with anything else in it is not believed."""
+_ADDED = {
+    ("table", "facts", "facts"): """CREATE TABLE facts (
+    number INTEGER PRIMARY KEY, who TEXT NOT NULL, source TEXT NOT NULL, request INTEGER
+)""",
+    ("trigger", "facts_stay", "facts"): f"CREATE TRIGGER facts_stay BEFORE UPDATE ON facts {_GROWS}",
+    ("trigger", "facts_remain", "facts"): f"CREATE TRIGGER facts_remain BEFORE DELETE ON facts {_GROWS}",
+}
+"""What schema 2 has beside that: who asked, which table and columns, and which request an entry belongs to."""
+_NEIGHBORS = {
+    ("table", "neighbors", "neighbors"): """CREATE TABLE neighbors (
+    number INTEGER PRIMARY KEY, relation TEXT NOT NULL
+)""",
+    ("trigger", "neighbors_stay", "neighbors"): f"CREATE TRIGGER neighbors_stay BEFORE UPDATE ON neighbors {_GROWS}",
+    (
+        "trigger",
+        "neighbors_remain",
+        "neighbors",
+    ): f"CREATE TRIGGER neighbors_remain BEFORE DELETE ON neighbors {_GROWS}",
+}
+"""What schema 6 has beside that: the first charge that states a neighboring relation, and which."""
+_ENDING = "substr(CAST(unit AS BLOB), -{}) = CAST('{}' AS BLOB)"
+_RELATION = " ".join(
+    f"WHEN {_ENDING.format(len(words), words.replace(chr(39), 2 * chr(39)))} THEN '{relation}'"
+    for words, relation in STATED.items()
+)
+_FIRST = f"""(SELECT number, relation FROM (SELECT number, kind, CASE {_RELATION} END AS relation FROM entries)
+    WHERE kind = 'charge' AND relation IS NOT NULL ORDER BY number LIMIT 1)"""
+"""The same, looked for in the entries. A text ends where it ends, and not at a zero byte, where SQLite would end it."""
+_INDEX_ROW = ("index", INDEX, "entries", None)
+_SCHEMA_ROWS = {
+    1: {*((*key, sql) for key, sql in _OBJECTS.items()), _INDEX_ROW},
+    2: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED).items()), _INDEX_ROW},
+    SCHEMA: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED | _NEIGHBORS).items()), _INDEX_ROW},
+}
+_SCHEMA_ROWS |= {**dict.fromkeys((4, *CLOSED_BEFORE), _SCHEMA_ROWS[2]), CLOSED: _SCHEMA_ROWS[SCHEMA]}
+_SETTINGS = {"journal_mode": "delete", "encoding": "UTF-8", "auto_vacuum": 0, "freelist_count": 0}
+
+
+def check_schema(db: sqlite3.Connection, path: str) -> None:
+    """Refuse a file that is not a ledger of a schema that is known, or whose tables are not those of its schema.
+
+    Raises
+    ------
+    LedgerError
+        saying which.
+    """
+    if _setting(db, "application_id") != APPLICATION:
+        raise LedgerError(f"{path} is not a ledger; give the path of one, or of a new file")
+    if (schema := schema_of(db)) not in _SCHEMA_ROWS:
+        if schema > CLOSED:
+            raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
+        raise damaged(path, "no version of shortlist wrote its version number")
+    for name, expected in _SETTINGS.items():
+        if (setting := _setting(db, name)) != expected:
+            raise damaged(path, f"its {name} is {setting}, not {expected} as it was made")
+    rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    if len(rows) != len(_SCHEMA_ROWS[schema]) or set(rows) != _SCHEMA_ROWS[schema]:
+        raise damaged(path, "its tables are not as they were made")
+
+
+def schema_of(db: sqlite3.Connection) -> int:
+    """The number of the file's schema, as it says."""
+    return int(_setting(db, "user_version"))
+
+
+def is_closed(db: sqlite3.Connection) -> bool:
+    """Whether the file says that it was closed."""
+    return schema_of(db) in (*CLOSED_BEFORE, CLOSED)
+
+
+def neighbors_in(db: sqlite3.Connection) -> str:
+    """The table, or a query in its place, of the first charge that states a neighboring relation."""
+    return "neighbors" if schema_of(db) >= SCHEMA else _FIRST
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Give an older file what it lacks, in the transaction of its first write. No row is touched."""
+    schema = schema_of(db)
+    if schema == 1:
+        for statement in _ADDED.values():
+            db.execute(statement)
+    if schema < SCHEMA:
+        for statement in _NEIGHBORS.values():
+            db.execute(statement)
+        db.execute(f"INSERT INTO neighbors SELECT number, relation FROM {_FIRST}")
+        db.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def mark_closed(db: sqlite3.Connection) -> None:
+    """In the transaction that closes it."""
+    db.execute(f"PRAGMA user_version = {CLOSED}")
+
+
+def _setting(db: sqlite3.Connection, name: str) -> Any:
+    return db.execute(f"PRAGMA {name}").fetchall()[0][0]
+
+
+def make(path: str, terms: Terms) -> None:
+    """Make the file, whole or not at all: built beside its place and then given its name, unless that is taken.
+
+    A journal that an older file of that name left behind would be played into the new one, so it must go first.
+    """
+    for left in (f"{path}-journal", f"{path}-wal"):
+        if os.path.lexists(left) and not os.path.lexists(path):
+            raise LedgerError(
+                f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
+            )
+    check_locks(path)
+    beside, turn = f"{path}.{secrets.token_hex(8)}.new", Turn()
+    try:
+        try:
+            turn.begin()
+            _build(turn, beside, terms)
+            with suppress(FileExistsError):
+                os.link(beside, path)
+            _sync_folder(path)
+        finally:
+            _clear_away(turn, beside)
+    except sqlite3.Error as error:
+        raise LedgerError(f"{path} {sqlite_meaning(error)}") from None
+    except FileNotFoundError:
+        raise LedgerError(f"{path} cannot be opened: its folder is not there, or was taken away") from None
+    except OSError as error:
+        raise unusable(path, error) from None
+    finally:
+        _clear_away(turn, beside)  # the first one may have been interrupted
+
+
+def _build(turn: Turn, path: str, terms: Terms) -> None:
+    """A new ledger in a new file, for its owner's eyes alone."""
+    content = {**terms.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
+    open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)).close()
+    db = turn.connect(path, "rw")
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {SCHEMA}")
+    db.execute("BEGIN EXCLUSIVE")
+    for statement in (_OBJECTS | _ADDED | _NEIGHBORS).values():
+        db.execute(statement)
+    db.execute("INSERT INTO terms VALUES (?)", (json.dumps(content),))
+    db.execute("COMMIT")
+    db.close()
+
+
+def _clear_away(turn: Turn, beside: str) -> None:
+    turn.end()
+    with suppress(OSError):  # it is not there, or no such name can be: what went wrong first is told
+        os.unlink(beside)
+
+
+def _sync_folder(path: str) -> None:
+    """Make a new name last."""
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def now() -> str:
+    """The time in UTC, as a ledger's entry has it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+_ROWS = {
+    1: f"SELECT {', '.join(NAMES)}, NULL, NULL, NULL FROM entries",
+    2: f"SELECT {', '.join((*NAMES, *FACTS))} FROM entries LEFT JOIN facts USING (number)",
+}
+"""By schema; what is not there is as in 2."""
+
+
+def read_origin(db: sqlite3.Connection, path: str) -> Origin:
+    """The terms in the file, if their limits keep their budget."""
+    return Origin.of(read_content(db, path), path)
+
+
+def is_of(db: sqlite3.Connection, origin: Origin, path: str) -> bool:
+    """Whether the file was made with these very terms."""
+    return digest(read_content(db, path)) == origin.hash
+
+
+def read_content(db: sqlite3.Connection, path: str) -> str:
+    """The terms as they are hashed."""
+    rows = db.execute("SELECT content FROM terms LIMIT 2").fetchall()
+    if len(rows) != 1 or not isinstance(rows[0][0], str) or len(rows[0][0]) > LONGEST_TERMS:
+        raise damaged(path, "its terms cannot be read")
+    return rows[0][0]
+
+
+def read_state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
+    """Where the file stands: its last entry, if that follows from the one before it, and the first from the terms.
+
+    The index must have as many entries as there are, so that damage which hides the last ones is found.
+    """
+    rows = read(db, path, "ORDER BY number DESC LIMIT 2")
+    ((many, refunds),) = db.execute(f"SELECT count(*), count(refund_of) FROM entries INDEXED BY {INDEX}").fetchall()
+    if many != (rows[0].number if rows else 0) or _has_more_facts(db, many):
+        raise damaged(path, "entries are missing")
+    if is_closed(db) != any(row.kind in CLOSING for row in rows[:1]):
+        raise damaged(path, "whether it was closed is not what its version number says")
+    if not rows:
+        return origin.start
+    last = rows[0]
+    charges = _charges(db) if origin.terms.approval or last.kind in CLOSING else many - refunds
+    charge = [] if last.refund_of is None else read(db, path, "WHERE number = ?", last.refund_of)
+    ends = Ends.of(read(db, path, "WHERE number = 1"), rows, charge)
+    return origin.stands(ends, charges, path, "" if last.kind in CLOSING else _neighbors(db, path))
+
+
+def _neighbors(db: sqlite3.Connection, path: str) -> str:
+    """The neighboring relation of the first charge that states one; "" if none does."""
+    rows = db.execute(f"SELECT relation FROM {neighbors_in(db)} LIMIT 2").fetchall()
+    if len(rows) > 1 or any(relation not in RELATIONS for (relation,) in rows):
+        raise damaged(path, "the neighboring relation that it keeps to cannot be read")
+    return rows[0][0] if rows else ""
+
+
+def _has_more_facts(db: sqlite3.Connection, many: int) -> bool:
+    if schema_of(db) == 1:
+        return False
+    return bool(db.execute("SELECT 1 FROM facts WHERE number > ? OR number < 1 LIMIT 1", (many,)).fetchall())
+
+
+def _charges(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM entries WHERE kind = 'charge'").fetchall()[0][0])
+
+
+def holds(db: sqlite3.Connection, state: State) -> bool:
+    """Whether the file has the very entry after which it stood so."""
+    return db.execute("SELECT hash FROM entries WHERE number = ?", (state.number,)).fetchall() == [(state.head,)]
+
+
+def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> list[LedgerEntry]:
+    """The entries that an SQL clause picks.
+
+    Raises
+    ------
+    LedgerError
+        if one of them is not what a ledger writes.
+    """
+    return [entry_of(row, path) for row in db.execute(f"{_ROWS[min(schema_of(db), 2)]} {which}", parameters).fetchall()]
+
+
+def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> LedgerEntry:
+    """The charge that was booked under this number and hash, if nothing of it was given back yet.
+
+    Raises
+    ------
+    ValueError
+        otherwise.
+    """
+    rows = read(db, path, "WHERE number = ?", number)
+    if [row.hash for row in rows] != [hash] or rows[0].kind != "charge":
+        raise ValueError("this reservation is not in the ledger: refund what reserve returned")
+    later = "WHERE number > ? AND +refund_of = ?"  # the plus reads the rows, not an index that may be damaged
+    if read(db, path, later, number, number):
+        raise ValueError("this reservation was refunded already: a refund is given once")
+    return rows[0]
+
+
+def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amounts, **said: Any) -> State:
+    """Write the entry after `before`, by whoever runs this, and return where the ledger then stands."""
+    upgrade(db)
+    texts: dict[str, Any] = dict(zip(NAMES[10:16], (*amounts.as_text(), *total.as_text()), strict=True))
+    facts: dict[str, Any] = {"source": "", **said, "who": user_name()}
+    entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **texts, **facts)
+    head = entry.chained(before.head)
+    marks = ", ".join("?" * len(NAMES))
+    db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
+    db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in FACTS)))
+    if entry.relation and not before.neighbors:
+        db.execute("INSERT INTO neighbors VALUES (?, ?)", (entry.number, entry.relation))
+    if entry.kind in CLOSING:
+        mark_closed(db)
+    return State.after(replace(entry, hash=head), before.charges + (entry.kind == "charge"), before.neighbors)
+
+
+class ApprovalNeeded(Exception):  # noqa: N818 - the name users read
+    """A release that waits for somebody else's approval. Nothing was charged, nothing was looked at.
+
+    Parameters
+    ----------
+    path
+        The ledger's file.
+    request
+        The number of the entry that asks for it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shortlist as sl
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = sl.Ledger(f"{folder.name}/year.db", budget=sl.PureDP(1.0), approval=True)
+    >>> try:
+    ...     sl.select([9, 1], epsilon=0.5, ledger=ledger)
+    ... except sl.privacy.ApprovalNeeded as waits:
+    ...     waits.request
+    1
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str, request: int) -> None:
+        super().__init__(path, request)
+        self.path, self.request = path, request
+
+    def __str__(self) -> str:
+        return (
+            f"entry {self.request} of {self.path} waits for somebody else's approval (`shortlist ledger approve "
+            f"LEDGER {self.request}`); then ask the same again. Nothing was charged, nothing was looked at"
+        )
+
+
+def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost: Amounts) -> int | None:
+    """A request of this user, word for word the same, for no less, that is not used up; None if there is none.
+
+    One that was approved, if there is, and the newest of them. Requests of schema 2 state no cost, so they cover none.
+    """
+    same = " AND ".join(f"{name} = ?" for name in (*WORDS, "who"))
+    words = (*(said[name] for name in WORDS), user_name())
+    entries = read(db, path, f"WHERE kind = 'request' AND {same} ORDER BY number DESC", *words)
+    kinds = {entry.number: _kinds_of(db, entry.number) for entry in entries if cost.within(entry.amounts)}
+    unused = [number for number, entered in kinds.items() if "charge" not in entered]
+    return next((number for number in unused if "approval" in kinds[number]), unused[0] if unused else None)
+
+
+def approved(db: sqlite3.Connection, request: int) -> bool:
+    """Whether somebody has approved a request."""
+    return "approval" in _kinds_of(db, request)
+
+
+def approve(db: sqlite3.Connection, path: str, before: State, request: object) -> State:
+    """Write that whoever runs this approves a request.
+
+    Raises
+    ------
+    ValueError
+        if it is none, was approved before, or is their own.
+    """
+    entry = _approvable(db, path, request)
+    texts: dict[str, Any] = {name: getattr(entry, name) for name in WORDS if name != "refundable"}
+    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": entry.number}
+    return append(db, before, ZERO, before.total, **texts, **noted)
+
+
+def _approvable(db: sqlite3.Connection, path: str, request: object) -> LedgerEntry:
+    known = type(request) is int and 1 <= request <= MOST_ENTRIES
+    rows = read(db, path, "WHERE number = ?", request) if known else []
+    if not rows or rows[0].kind != "request":
+        raise ValueError("request must be the number of an entry that asks for approval: see `shortlist ledger show`")
+    if approved(db, rows[0].number):
+        raise ValueError(f"entry {rows[0].number} was approved already")
+    if rows[0].who == user_name():
+        raise ValueError(f"entry {rows[0].number} must be approved by another user than the one who asked")
+    return rows[0]
+
+
+def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
+    """What kinds of entries belong to a request."""
+    query = "SELECT kind FROM entries JOIN facts USING (number) WHERE facts.number > ? AND facts.request = ?"
+    return {kind for (kind,) in db.execute(query, (request, request)).fetchall()}
+
+
+class Approvals:
+    """The requests of a ledger that is read again: each approved once, by another user, then charged once.
+
+    What is charged is no more than was asked for, where the request says how much: those of schema 2 do not.
+    """
+
+    __slots__ = ("_path", "_ready", "_waiting")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._waiting: dict[int, LedgerEntry] = {}
+        self._ready: dict[int, LedgerEntry] = {}
+
+    def take(self, entry: LedgerEntry) -> None:
+        """The next entry.
+
+        Raises
+        ------
+        LedgerError
+            if it was not approved, or is an approval of nothing.
+        """
+        number = entry.request or 0
+        if entry.kind == "request":
+            self._waiting[entry.number] = entry
+        elif entry.kind == "approval":
+            request = self._waiting.pop(number, None)
+            if request is None or request.who == entry.who:
+                raise damaged(self._path, f"entry {entry.number} approves no request of another user")
+            self._ready[number] = request
+        elif entry.kind == "charge":
+            request = self._ready.pop(number, None)
+            if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
+                raise damaged(self._path, f"entry {entry.number} was not approved")
+            limit = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
+            if request.amounts != ZERO and not entry.amounts.within(limit):
+                raise damaged(self._path, f"entry {entry.number} costs more than was approved")
+
+
+class FileBook:
+    """Reads and writes, each in one transaction in which the file is checked first."""
+
+    __slots__ = ("origin", "path", "seen", "tried", "wait")
+
+    def __init__(self, path: str, wait: float) -> None:
+        self.path, self.wait = path, wait
+        self.tried: State | None = None
+        self.origin, self.seen = in_transaction(path, self._first_look, wait=wait)
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+        return os.path.basename(self.path)
+
+    def state(self) -> State:
+        """Where the file stands."""
+        return in_transaction(self.path, self._checked, wait=self.wait)
+
+    def read(self, work: Callable[[Connection], Found]) -> Found:
+        """What there is in a file that was checked."""
+
+        def checked(db: Connection) -> Found:
+            self._checked(db)
+            return work(db)
+
+        return in_transaction(self.path, checked, wait=self.wait)
+
+    def write(self, work: Callable[[Connection, State], State], *, closed: bool = False) -> State:
+        """What `work` makes of the file as it stands; it is on the disk when this returns."""
+
+        def checked(db: Connection) -> State:
+            before = self._checked(db)
+            if before.closed and not closed:
+                raise LedgerError(f"{self.path} was closed for good and books nothing more: {before.closed}")
+            return work(db, before)
+
+        after = in_transaction(self.path, checked, write=True, wait=self.wait)
+        self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
+        return after
+
+    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
+        """Book a charge that fits; in a ledger with approval its request, if there is none that was approved."""
+        COMMAND.check()  # a signal that came while a library worked: nothing is booked then
+        self.tried, terms = None, self.origin.terms
+        waiting: list[int] = []
+        which = 0
+
+        def work(db: Connection, before: State) -> State:
+            nonlocal which
+            waiting.clear()  # a try that found the file locked did not happen
+            which = first_that_fits(terms, before, [cost for cost, _ in offers])
+            cost, said = offers[which]
+            check_neighbors(terms, before, said["unit"])
+            amounts, total = admitted(terms, before, cost)
+            price = cost.where(terms.limits)
+            request = request_for(db, self.path, said, price) if terms.approval else None
+            if terms.approval and (request is None or not approved(db, request)):
+                waiting.append(before.number + 1 if request is None else request)
+                request_row = {"kind": "request", "refund_of": None, **said}
+                return before if request else append(db, before, price, before.total, **request_row)
+            booked = {"kind": "charge", "refund_of": None, "request": request, **said}
+            self.tried = append(db, before, amounts, total, **booked)
+            return self.tried
+
+        after = self.write(work)
+        if waiting:
+            raise ApprovalNeeded(self.path, waiting[-1])
+        return after, which
+
+    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
+        """Give back what a charge has beyond `spent`: by what the file says of it, not by what memory does."""
+        limits = self.origin.terms.limits
+
+        def work(db: Connection, before: State) -> State:
+            charge = open_charge(db, self.path, number, hash)
+            back = refund_of(charge.amounts, spent, charge.refundable.split())
+            if not (back.epsilon or back.curve):
+                return before
+            noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in WORDS}
+            noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
+            return append(db, before, back, (before.total - back).where(limits), **noted)
+
+        return self.write(work)
+
+    def approve(self, request: object) -> None:
+        """Note that whoever runs this approves a request of somebody else."""
+        self.write(lambda db, before: approve(db, self.path, before, request))
+
+    def close(self, kind: str, reason: str, target: str) -> None:
+        """Book nothing from now on. It is on the disk, and an older version refuses the file, when this returns."""
+        noted: dict[str, Any] = {**dict.fromkeys(WORDS, ""), "purpose": reason, "source": target, "refund_of": None}
+
+        def work(db: Connection, before: State) -> State:
+            return append(db, before, ZERO, before.total, kind=kind, **noted)
+
+        self.write(work, closed=kind == "moved")
+
+    def after(self, number: int, most: int) -> list[LedgerEntry]:
+        """The entries after the one with this number, at most so many, in order."""
+        which = "WHERE number > ? ORDER BY number LIMIT ?", number, most
+        return self.read(lambda db: read(db, self.path, *which))
+
+    def newest(self, most: int) -> list[LedgerEntry]:
+        """The last entries, in order."""
+        return self.read(lambda db: read(db, self.path, "ORDER BY number DESC LIMIT ?", most))[::-1]
+
+    def find(self, token: str) -> LedgerEntry | None:
+        """The entry with this hash."""
+        rows = self.read(lambda db: read(db, self.path, "WHERE hash = ?", token))
+        return rows[0] if rows else None
+
+    def booked_since(self, head: str) -> int | None:
+        """The number of the entry that the last charge was to book, if it is there and came after `head`."""
+        tried = self.tried
+        if tried is None:
+            return None
+
+        def work(db: Connection) -> int | None:
+            if not holds(db, tried):
+                return None
+            rows = db.execute("SELECT number FROM entries WHERE hash = ?", (head,)).fetchall()
+            if not rows and head != self.origin.hash:
+                raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
+            return tried.number if not rows or rows[0][0] < tried.number else None
+
+        return self.read(work)
+
+    def content(self) -> str:
+        """The terms as they are hashed."""
+        return self.read(lambda db: read_content(db, self.path))
+
+    def check_whole(self) -> None:
+        """Raise if SQLite finds the file's pages out of order."""
+        if self.read(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
+            raise damaged(self.path, "its pages are not in order")
+
+    def share(self, role: str, *, allowed: bool) -> None:
+        """A file has no roles."""
+        raise ValueError("a ledger in a file has no roles: whoever may write the file may charge; see chmod")
+
+    def hang_up(self) -> None:
+        """Nothing is held open between calls."""
+
+    def _first_look(self, db: Connection) -> tuple[Origin, State]:
+        check_schema(db, self.path)
+        origin = read_origin(db, self.path)
+        return origin, read_state(db, origin, self.path)
+
+    def _checked(self, db: Connection) -> State:
+        """Where the file stands, if it is still the one that was opened and has not gone back since."""
+        seen = self.seen
+        check_schema(db, self.path)
+        if not is_of(db, self.origin, self.path):
+            raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
+        if seen.number and not holds(db, seen):
+            raise damaged(self.path, "entries have vanished since it was opened")
+        self.seen = state = read_state(db, self.origin, self.path)
+        return state
