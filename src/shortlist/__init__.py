@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shortlist.release import Release
     from shortlist.scores import Scores
     from shortlist.tables import count
-    from shortlist.tuning import best as tune
+    from shortlist.tuning import tune
 
     __version__: str
 

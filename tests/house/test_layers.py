@@ -109,8 +109,8 @@ PLAN = ["plan", "-k", "2", "--shape", "zipf:1", "--items", "5", "--users", "100"
 @pytest.mark.parametrize(
     ("arguments", "needed", "not_needed"),
     [
-        (["--help"], "cli.app", ["cli.top", "cli.audit", "mechanisms", "planning", "tables"]),
-        (PLAN, "planning", ["audit", "studio", "tables", "cli.top"]),
+        (["--help"], "cli.app", ["cli.releases", "cli.audit", "mechanisms", "planning", "tables"]),
+        (PLAN, "planning", ["audit", "studio", "tables", "cli.releases"]),
         (["top", "--help"], "tables", ["audit", "studio", "planning"]),
         (["ledger", "--help"], "ledger", ["audit", "studio", "mechanisms", "tables"]),
     ],

@@ -75,11 +75,8 @@ def test_no_private_attribute_of_another_room_is_used():
 @pytest.mark.parametrize(
     ("file", "calls"),
     [
-        ("cli/releases.py", {"top_k"}),
-        ("cli/releases.py", {"keys"}),
-        ("cli/releases.py", {"quantile"}),
-        ("studio/forms.py", {"top_k", "keys", "quote"}),
-        ("studio/forms.py", {"quantile", "quote"}),
+        ("cli/releases.py", {"top_k", "keys", "quantile"}),
+        ("studio/forms.py", {"top_k", "keys", "quantile", "quote"}),
     ],
 )
 def test_each_goes_through_the_door(file, calls):

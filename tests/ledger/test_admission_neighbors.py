@@ -150,8 +150,7 @@ def test_a_request_is_refused_before_anybody_approves_it(tmp_path):
         with pytest.raises(ApprovalNeeded):
             ledger.charge(PureDP(0.25), unit=unit)
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("file", "approval"):
-            patch.setattr(f"shortlist.ledger.{module}.user_name", lambda: "somebody else")
+        patch.setattr("shortlist.ledger.sqlite.user_name", lambda: "somebody else")
         ledger.approve(1)
     ledger.charge(PureDP(0.25), unit=ADDED)
     with pytest.raises(ValueError, match="counts charges for"):

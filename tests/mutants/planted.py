@@ -130,7 +130,7 @@ _MECHANISMS = [
     _planted("mechanisms/sparse_vector/stream.py", "return self.first + spent + self.each > self.epsilon",
              "return self.first + spent > self.epsilon",
              "mechanisms/sparse_vector/test_mechanism.py", "a stream answers once more than it can pay"),
-    _planted("_process.py", "os.register_at_fork(after_in_child=_Process.renew)",
+    _planted("_runtime.py", "os.register_at_fork(after_in_child=_Process.renew)",
              "os.register_at_fork(after_in_parent=lambda: None)",
              "mechanisms/sparse_vector/test_mechanism.py", "a forked child goes on with the noise of its parent"),
     _planted("mechanisms/sparse_vector/stream.py", "                self._charge(self._rules.each)\n", "",
@@ -444,7 +444,9 @@ _EDGES = [
              "house/test_taint.py test_labels.py", "a released label is a view of the private column"),
     _planted("release.py", "        if not isinstance(self.frame, Frame | None):\n", "        if False:\n",
              "house/test_taint.py test_release_format.py", "a release may carry what reaches a private table"),
-    _planted("release_format.py", 'or content["version"] != VERSION:', "or False:", "test_release_format.py",
+    _planted("release_io.py", """"{FORMAT}"')
+    if type(content.get("version")) is not int or content["version"] != VERSION:""", """"{FORMAT}"')
+    if False:""", "test_release_format.py",
              "a file of an unknown version is read as if it were known"),
     _planted("_files.py", "0o600 if hidden else 0o666", "0o666", "cli/test_top.py test_files.py",
              "whoever is on the machine can read a list"),

@@ -193,7 +193,7 @@ def test_a_locked_database_of_the_folder_does_not_hold_up_the_page(studio):
 
 @pytest.mark.parametrize("route", ["plan", "officer"])
 def test_a_locked_ledger_is_told_in_words_and_soon(studio, monkeypatch, route):
-    for module in ("form", "ledgers"):
+    for module in ("forms", "ledgers"):
         monkeypatch.setattr(f"shortlist.studio.{module}.LEDGER_SECONDS", 0.1)
     db = sqlite3.connect(studio.folder / "year.db", isolation_level=None)
     db.execute("BEGIN EXCLUSIVE")
