@@ -26,7 +26,7 @@ from shortlist.audit.enumeration import Proof, neighbours
 from shortlist.audit.events import read_many
 from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.cli.audit import claimed
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -45,7 +45,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.entries import audited
+from shortlist.mechanisms.registry import audited
 from shortlist.pate import PATE, MultiLabelPATE
 from studies.broken import catch_all
 

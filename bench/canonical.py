@@ -12,11 +12,11 @@ from scipy.special import gammaln
 
 from bench.shapes import shape
 from bench.timing import interleaved, ratio
-from shortlist.exact.lower_bound import least_epsilon
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.ranked_subsets import ranked
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.subsets import ranked
 from shortlist.mechanisms import CanonicalTopK
-from shortlist.mechanisms.canonical.law import success_bounds
+from shortlist.utility.lower_bound import least_epsilon
+from shortlist.utility.sets import success_bounds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ("NETFLIX.n17770", "PATENT.n4096", "SEARCHLOGS.n4096", "HEPTH.n4096", "MEDCOST.n4096", "INCOME.n4096")

@@ -15,16 +15,16 @@ from typing import Any
 from bench.canonical import NAMES, counts, epsilon_for
 from bench.looser import DELTA, collapse
 from shortlist import Scores
-from shortlist.exact.lower_bound import least_epsilon, most_recall
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.ranked_subsets import ranked
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
-from shortlist.mechanisms.guarded.entry import Sought
-from shortlist.mechanisms.guarded.mechanism import TAU, Guarding, share_of
-from shortlist.mechanisms.guarded.sampler import Guard, guarded
+from shortlist.mechanisms.registry import GuardedSought as Sought
+from shortlist.mechanisms.sets import TAU, Guarding, share_of
 from shortlist.planning.compare import epsilon_for as budget_for
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
+from shortlist.sampling.sets import Guard, guarded
+from shortlist.utility.lower_bound import least_epsilon, most_recall
 
 KS = (10, 100, 1000)
 TARGET = 0.99

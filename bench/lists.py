@@ -12,11 +12,11 @@ import numpy as np
 
 from bench.looser import every_shape
 from shortlist import Scores
-from shortlist.exact.sequence_classes import ladder
+from shortlist.exact.sequences import ladder
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
-from shortlist.mechanisms.guarded_list.switch import list_switch
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP
+from shortlist.sampling.sequences import list_switch
 
 KS = (3, 8, 10, 30, 100)
 POINTS = 5

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortlist import Scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
-from shortlist.mechanisms.guarded.entry import Sought
+from shortlist.mechanisms.registry import GuardedSought as Sought
 from shortlist.privacy import ZCDP, ApproxDP, calibrate
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from shortlist import Scores
-from shortlist.exact.key_bars import weight
+from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import CanonicalLimitedDomain, KeySet, NamesChoice
-from shortlist.mechanisms.limited_domain.entry import rates
-from shortlist.mechanisms.limited_domain.law import BarredRace
-from shortlist.mechanisms.limited_domain.mechanism import default_limit
-from shortlist.mechanisms.names_choice.branches import Branch
+from shortlist.mechanisms.partition import Branch
+from shortlist.mechanisms.registry import rates
+from shortlist.mechanisms.unknown_domain import default_limit
+from shortlist.utility.unknown_domain import BarredRace
 
 DELTA, MOST, MANY = 1e-6, 64, 64
 ROWS = ("set 2k", "set 1000", "list", "key set")

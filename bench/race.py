@@ -12,7 +12,7 @@ import numpy as np
 from bench.shapes import SHAPES, shape
 from bench.timing import interleaved, ratio
 from shortlist import Scores
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import SECURE

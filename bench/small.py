@@ -11,7 +11,7 @@ from bench.peers import ROOT
 from bench.race import contestants
 from bench.shapes import shape
 from bench.timing import interleaved, ratio
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise import KINDS
 
 ROUNDS, CALLS = 15, 40
 CASES = [(call, d, k) for d in (10, 100, 500, 2000) for call, k in (("select", 1), ("ordered", 5), ("set", 5))]

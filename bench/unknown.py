@@ -11,8 +11,8 @@ from scipy.stats import norm
 
 from shortlist import ApproxDP, Scores
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
-from shortlist.mechanisms.contract import Draws
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.base import Draws
+from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP, BoundedRange, RenyiDP, calibrate, compose
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -11,7 +11,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from shortlist.privacy import ZCDP, ApproxDP
 from tests.helpers.typed import present
 

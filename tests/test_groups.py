@@ -14,10 +14,9 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.law import Law
 from shortlist.groups import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange

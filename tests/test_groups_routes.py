@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 

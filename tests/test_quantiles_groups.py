@@ -14,11 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 import shortlist as sl
+from shortlist.audit.certified.base import Law
+from shortlist.audit.certified.quantiles import quantile_law as law
 from shortlist.audit.enumeration import prove
-from shortlist.certified.law import Law
 from shortlist.cli.app import app
 from shortlist.mechanisms import Quantile
-from shortlist.mechanisms.quantile.certified import law
 from shortlist.privacy import PureDP
 from shortlist.quantile_inputs import asked_of_table
 from shortlist.tables.dialect import TextForm

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Release, Scores
+from shortlist.audit.certified.base import Law
 from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.audit.prove import law_of
-from shortlist.certified.law import Law
 from shortlist.cli.app import app
 from shortlist.mechanisms import (
     CanonicalTopK,
@@ -31,7 +31,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from shortlist.smallest import smallest_first
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized

@@ -13,7 +13,7 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
 from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
-from shortlist.mechanisms.checks import check_ledger, checked_source
+from shortlist.mechanisms.base import check_ledger, checked_source
 from shortlist.method_choice import budget_within, mechanism_for, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger

@@ -16,7 +16,7 @@ from shortlist._arrays import Floats
 from shortlist.accounting.checks import number
 from shortlist.exact.crossing import halvings, narrowed
 from shortlist.exact.margins import COVERAGE, Margin
-from shortlist.exact.partial_reals import rounded
+from shortlist.exact.reals import rounded
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]

@@ -21,9 +21,7 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.booking import noted, source_of
-from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.contract import Outcome
+from shortlist.mechanisms.base import Budget, Outcome, noted, source_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source

@@ -13,7 +13,7 @@ from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.base import Budget
 from shortlist.method_choice import checked_budget_of, mechanism_for
 from shortlist.release import Release
 from shortlist.scores import Scores

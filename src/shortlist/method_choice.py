@@ -15,10 +15,16 @@ import numpy as np
 from shortlist._arrays import checked_flag, checked_flags
 from shortlist._text import Advice, meant
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import Budget, check_ledger, checked_budget, checked_k
-from shortlist.mechanisms.entries import ENTRIES, METHODS
+from shortlist.mechanisms.base import (
+    Budget,
+    check_ledger,
+    checked_budget,
+    checked_delta_budget,
+    checked_k,
+    checked_limit,
+)
 from shortlist.mechanisms.entry import Method, Request
-from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
+from shortlist.mechanisms.registry import ENTRIES, METHODS
 from shortlist.pages.summary import ABSURD, epsilon_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.smallest import check_smallest

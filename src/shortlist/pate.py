@@ -1,5 +1,5 @@
 """Labels on which a crowd of models agrees: `PATE` and `MultiLabelPATE`."""
 
-from shortlist.mechanisms.pate.mechanism import PATE, MultiLabelPATE
+from shortlist.mechanisms.votes import PATE, MultiLabelPATE
 
 __all__ = ["PATE", "MultiLabelPATE"]

@@ -14,7 +14,7 @@ from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Quantile
-from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.base import Budget
 from shortlist.method_choice import checked_budget_of
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger

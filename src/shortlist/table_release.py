@@ -16,7 +16,7 @@ from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.list_request import finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import check_ledger, checked_source
+from shortlist.mechanisms.base import check_ledger, checked_source
 from shortlist.method_choice import mechanism_for, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import Ledger, Reservation

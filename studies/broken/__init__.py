@@ -9,9 +9,8 @@ from flint import ctx
 
 from shortlist.audit import audit
 from shortlist.audit.attack import target_of
+from shortlist.audit.certified.base import PRECISION, Law, Point
 from shortlist.audit.enumeration import prove
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.law import Law, Point
 from studies.broken import (
     accounting,
     caps,

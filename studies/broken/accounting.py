@@ -7,8 +7,7 @@ from itertools import product
 
 from flint import arb, fmpz
 
-from shortlist.certified.curves import power, rational
-from shortlist.certified.law import Law, Point
+from shortlist.audit.certified.base import Law, Point, power, rational
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from studies.broken.entry import Broken
 

@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from shortlist.certified.law import Law, Point
+from shortlist.audit.certified.base import Law, Point
 from shortlist.privacy import ApproxDP
 from studies.broken.entry import Broken
 from studies.broken.keys import SIGMA, TINY, person

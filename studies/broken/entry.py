@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist.certified.law import Law, Point
+from shortlist.audit.certified.base import Law, Point
 from shortlist.privacy import Guarantee, PureDP
 
 Pairs = tuple[tuple[Any, Any], ...]

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from shortlist.certified.law import Law, Point
-from shortlist.certified.races import ordered_law
+from shortlist.audit.certified.base import Law, Point, ordered_law
 from studies.broken.entry import Broken
 
 Array = npt.NDArray[Any]

@@ -9,10 +9,8 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.certified.curves import power, rational
-from shortlist.certified.law import Law, Point
-from shortlist.certified.races import choice_law, guarded_choice, ordered_law
-from shortlist.mechanisms.ordered_canonical.certified import losses
+from shortlist.audit.certified.base import Law, Point, choice_law, guarded_choice, ordered_law, power, rational
+from shortlist.audit.certified.lists import losses
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

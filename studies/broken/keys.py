@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 from flint import arb
 
-from shortlist.certified.law import Law, Point
+from shortlist.audit.certified.base import Law, Point
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from shortlist.certified.law import Law, Point
+from shortlist.audit.certified.base import Law, Point
 from shortlist.privacy import ApproxDP, BoundedRange
 from studies.broken.entry import Broken
 

@@ -7,11 +7,9 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.certified.curves import rational
-from shortlist.certified.law import GAPS, Law, Point
-from shortlist.certified.races import choice_law
-from shortlist.mechanisms.hybrids.certified import law as hybrid
-from shortlist.mechanisms.hybrids.mechanism import HybridTopK
+from shortlist.audit.certified.base import GAPS, Law, Point, choice_law, rational
+from shortlist.audit.certified.threshold import hybrids_law as hybrid
+from shortlist.mechanisms.threshold import HybridTopK
 from shortlist.privacy import ApproxDP
 from shortlist.scores import Scores
 from studies.broken.entry import Broken

@@ -11,8 +11,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from shortlist.certified.law import Law, Point
-from shortlist.certified.races import choice_law
+from shortlist.audit.certified.base import Law, Point, choice_law
 from studies.broken.entry import Broken
 
 Votes = Sequence[Fraction]

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.certified.curves import custom
-from shortlist.certified.law import Law, Point
-from shortlist.certified.races import ordered_law, set_law
+from shortlist.audit.certified.base import Law, Point, custom, ordered_law, set_law
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

@@ -9,9 +9,7 @@ from math import ceil
 
 from flint import arb
 
-from shortlist.certified.curves import power, rational
-from shortlist.certified.law import Law, Point
-from shortlist.certified.races import choice_law
+from shortlist.audit.certified.base import Law, Point, choice_law, power, rational
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from studies.broken.entry import Broken
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.certified.law import Law, Point
-from shortlist.certified.races import ordered_law
+from shortlist.audit.certified.base import Law, Point, ordered_law
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from shortlist.certified.curves import power, rational
-from shortlist.certified.law import Law, Point
-from shortlist.certified.races import best_law, chances, generating
+from shortlist.audit.certified.base import Law, Point, best_law, chances, generating, power, rational
 from shortlist.privacy import Binomial, NegativeBinomial, Poisson, PureDP, RenyiDP, Tuned
 from studies.broken.entry import Broken
 

@@ -8,12 +8,11 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.mechanisms import LimitedDomainTopK
-from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
-from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
-from shortlist.mechanisms.limited_domain.law import BarredRace
+from shortlist.mechanisms.unknown_domain import GAMMA
 from shortlist.pages.plots import PALETTE
 from shortlist.privacy import ZCDP, ApproxDP, ThinnedRange, calibrate
 from shortlist.sampling.entropy import Source
+from shortlist.utility.unknown_domain import BarredRace, canonical_limited_domain
 from studies.papers.data import Counts, counts, made_up
 from studies.papers.experiment import (
     ADAPTIVE,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
-from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
+from shortlist.mechanisms.unknown_domain import GAMMA
 from shortlist.pages.plots import PALETTE
 from shortlist.privacy import ZCDP, ApproxDP, calibrate
 from shortlist.sampling.entropy import Source
+from shortlist.utility.unknown_domain import canonical_limited_domain
 from studies.papers.experiment import ADAPTIVE, Claim, Columns, Exhibit, Experiment, Finding, Result, Setting, held
 from studies.papers.figures import Row, canvas, columns_of, curve, legend, log_axis, name, rows_of
 from studies.papers.reference import cdp_peeling, stable_rank, top_stable

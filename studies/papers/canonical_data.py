@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortlist.exact.lower_bound import least_epsilon, most_success
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.scores import Scores
+from shortlist.utility.lower_bound import least_epsilon, most_success
 from studies.papers.contest import BOUND, COLOURS, DASHES, ENTRANTS, GUARDED, NEW, OLD, OURS
 from studies.papers.data import DATA_SETS, Counts, counts, made_up
 from studies.papers.experiment import (

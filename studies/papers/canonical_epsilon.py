@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.exact.lower_bound import least_epsilon
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.scores import Scores
+from shortlist.utility.lower_bound import least_epsilon
 from studies.papers.canonical_data import FIGURES
 from studies.papers.contest import BOUND, COLOURS, ENTRANTS, JOINT, MARKS, OURS, PEELING
 from studies.papers.data import Counts, counts, made_up

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shortlist.mechanisms import CanonicalTopK
-from shortlist.mechanisms.entries import ENTRIES
 from shortlist.mechanisms.plan_rows import Studied
+from shortlist.mechanisms.registry import ENTRIES
 from shortlist.pages.plots import INK, PALETTE
 
 CURVES = {curve.label: curve.build for entry in ENTRIES for curve in entry.compared}

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.plan_rows import Studied
 from shortlist.scores import Scores
+from shortlist.utility.lower_bound import most_success
 
 TABLES = Path(__file__).parent / "assets" / "explore.json"
 ITEMS = 1000

@@ -10,7 +10,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Mask
 from shortlist.mechanisms import SparseVector
-from shortlist.mechanisms.contract import Draws
+from shortlist.mechanisms.base import Draws
 from shortlist.pages.plots import PALETTE
 from studies.papers.data import Counts, counts, made_up
 from studies.papers.experiment import (

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortlist.exact.noise_distributions import GUMBEL as GUMBEL_NOISE
+from shortlist.exact.noise import GUMBEL as GUMBEL_NOISE
 from shortlist.mechanisms import NoisyMax
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.utility.race import winner_probabilities
 from studies.papers.data import shuffled, zipf
 from studies.papers.experiment import (
     NOISY_MAX,

@@ -5,7 +5,7 @@ import pytest
 
 from shortlist.accounting import calibrate as calibrated_rounds
 from shortlist.accounting.calibrate import FEW, largest_round, likely_round
-from shortlist.mechanisms.oneshot.mechanism import quick_epsilon_of_a_round
+from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, calibrate
 from tests.helpers.support import in_suite
 from tests.helpers.typed import noting, present

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 from shortlist.accounting.tuned import RunLaw, pure_cost
-from shortlist.certified.races import chances, generating
+from shortlist.audit.certified.base import chances, generating
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
 
 LAWS = [

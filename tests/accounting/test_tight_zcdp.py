@@ -14,7 +14,7 @@ from shortlist import Ledger, Scores
 from shortlist.accounting.renyi import SMALL, largest_range, pure_rho, range_rho
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK, JointTopK, LargeGap, NoisyMax, OneshotTopK
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, ExPost, Guarantee, PureDP, ThinnedRange, calibrate
 from tests.helpers.typed import of_kind, present

@@ -11,9 +11,8 @@ from shortlist.accounting import compose as accountant
 from shortlist.accounting.curves import Curves, gaussian, symmetric
 from shortlist.accounting.renyi import range_rho
 from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, pure_cost, tuned
+from shortlist.audit.certified.base import PRECISION, best_law, generating, power, rational
 from shortlist.audit.enumeration import neighbours, prove
-from shortlist.certified.curves import PRECISION, power, rational
-from shortlist.certified.races import best_law, generating
 from shortlist.privacy import (
     ZCDP,
     ApproxDP,

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from shortlist.accounting.curves import Curves, gaussian
 from shortlist.accounting.tuned import RunLaw, _Ratios, base_of, pure_cost
-from shortlist.certified.races import chances
+from shortlist.audit.certified.base import chances
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
 
 TEN, GEOMETRIC, HUNDRED = NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)

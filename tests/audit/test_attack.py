@@ -29,7 +29,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.contract import Outcome
+from shortlist.mechanisms.base import Outcome
 from shortlist.privacy import ZCDP
 from shortlist.scores import Scores
 from tests.helpers import outsiders

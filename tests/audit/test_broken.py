@@ -10,9 +10,8 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
+from shortlist.audit.certified.base import Law, ordered_law
 from shortlist.audit.enumeration import prove
-from shortlist.certified.law import Law
-from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP, Tuned
 from studies.broken import CATALOGUE, accounting, catch, groups, guarded, options, sets, thresholds, tuning
 from tests.helpers import outsiders

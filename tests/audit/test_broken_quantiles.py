@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from shortlist.audit.certified.base import Law
 from shortlist.audit.enumeration import prove
-from shortlist.certified.law import Law
 from shortlist.privacy import PureDP
 from studies.broken import catch, quantiles
 

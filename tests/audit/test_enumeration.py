@@ -6,9 +6,9 @@ import pytest
 from flint import arb
 
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.audit.certified.base import Law
 from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
 from shortlist.mechanisms import (
     CanonicalTopK,
     GumbelTopKValues,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
-from shortlist.certified.law import Law
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -31,7 +31,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.registry import ENTRIES
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange
 from shortlist.scores import Scores

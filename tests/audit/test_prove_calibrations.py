@@ -8,9 +8,9 @@ import pytest
 from flint import arb
 
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.audit.certified.base import Law
 from shortlist.audit.enumeration import epsilons_of, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
-from shortlist.certified.law import Law
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -28,16 +28,16 @@ from shortlist.mechanisms import (
     SparseVector,
     StableTopK,
     TopKWithGaps,
+    gaps,
 )
-from shortlist.mechanisms.canonical import mechanism as canonical
-from shortlist.mechanisms.contract import Mechanism
-from shortlist.mechanisms.gaps import mechanism as gaps
-from shortlist.mechanisms.gumbel_values import mechanism as gumbel_values
-from shortlist.mechanisms.joint import mechanism as joint
-from shortlist.mechanisms.large_gap import mechanism as large_gap
-from shortlist.mechanisms.limited_domain import mechanism as limited_domain
-from shortlist.mechanisms.oneshot import mechanism as oneshot
-from shortlist.mechanisms.stable.mechanism import Parts
+from shortlist.mechanisms import gaps as gumbel_values
+from shortlist.mechanisms import lists as joint
+from shortlist.mechanisms import race as oneshot
+from shortlist.mechanisms import sets as canonical
+from shortlist.mechanisms import stable as large_gap
+from shortlist.mechanisms import unknown_domain as limited_domain
+from shortlist.mechanisms.base import Mechanism
+from shortlist.mechanisms.stable import Parts
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores

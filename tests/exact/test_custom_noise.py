@@ -11,12 +11,10 @@ import pytest
 from flint import arb
 
 import shortlist as sl
+from shortlist.audit.certified.base import Law, custom, set_law
 from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.certified.curves import custom
-from shortlist.certified.law import Law
-from shortlist.certified.races import set_law
 from shortlist.exact.custom_noise import custom_noise, piecewise_noise
-from shortlist.exact.noise_distributions import EXPONENTIAL, LOGISTIC
+from shortlist.exact.noise import EXPONENTIAL, LOGISTIC
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from tests.helpers.support import assert_law, histogram
 

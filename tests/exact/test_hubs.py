@@ -6,8 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.exact.lower_bound import _reached, _windows, hubs, least_epsilon, least_failure, log_paths, most_success
 from shortlist.mechanisms import CanonicalTopK
+from shortlist.utility.lower_bound import (
+    _reached,
+    _windows,
+    hubs,
+    least_epsilon,
+    least_failure,
+    log_paths,
+    most_success,
+)
 from tests.exact.test_lower_bound import bound_of
 from tests.mechanisms.canonical.test_law import counts
 
@@ -154,5 +162,5 @@ SHARPER = [  # data, k, what windows and pairs say, what hubs say
 @pytest.mark.parametrize(("data", "k", "windows", "both"), SHARPER)
 def test_hubs_are_sharper_where_a_crowd_decides(data, k, windows, both, monkeypatch):
     assert bound_of(data, k) == pytest.approx(both, rel=0.005)
-    monkeypatch.setattr("shortlist.exact.lower_bound._look_alikes", _windows)
+    monkeypatch.setattr("shortlist.utility.lower_bound._look_alikes", _windows)
     assert least_epsilon(counts(data), k, 0.99) == pytest.approx(windows, rel=0.005)

@@ -6,8 +6,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from shortlist.exact import key_bars
-from shortlist.exact.key_bars import (
+from shortlist.exact import thresholds as key_bars
+from shortlist.exact.thresholds import (
     MARGIN,
     UNIT,
     Cap,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from shortlist.exact.key_bars import Cap, _loss_balls, _profile_ball, gaussian_profile, pair_bar
-from shortlist.exact.partial_reals import ball
+from shortlist.exact.reals import ball
+from shortlist.exact.thresholds import Cap, _loss_balls, _profile_ball, gaussian_profile, pair_bar
 
 
 @pytest.mark.parametrize("mu", [1e-15, 1e-9, 9e-4, 1.1e-3, 0.5])

@@ -11,10 +11,10 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP
-from shortlist.exact.key_bars import UNIT, Cap, pair_bar
 from shortlist.exact.key_ranking import ranked_keys
+from shortlist.exact.thresholds import UNIT, Cap, pair_bar
 from shortlist.mechanisms import KeySet
-from shortlist.mechanisms.keys.sampler import GaussianKeys
+from shortlist.sampling.unknown_domain import GaussianKeys
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
 

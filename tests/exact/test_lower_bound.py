@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall, least_failure, most_recall
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.ranked_subsets import ranked
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
-from shortlist.mechanisms.canonical.law import success_bounds
+from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall, least_failure, most_recall
+from shortlist.utility.sets import success_bounds
 from tests.helpers.support import full_size, in_suite, sized
 from tests.mechanisms.canonical.test_law import counts
 

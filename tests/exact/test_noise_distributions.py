@@ -11,7 +11,7 @@ from flint import arb, ctx, fmpq
 from scipy import stats
 
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import KINDS, LN2, RELATIVE_ERROR, noise_named
+from shortlist.exact.noise import KINDS, LN2, RELATIVE_ERROR, noise_named
 from shortlist.sampling.entropy import Seeded
 
 SCIPY = {

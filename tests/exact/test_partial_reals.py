@@ -8,8 +8,8 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import KINDS, LAPLACE
-from shortlist.exact.partial_reals import (
+from shortlist.exact.noise import KINDS, LAPLACE
+from shortlist.exact.reals import (
     Draw,
     NoisyScore,
     compare,
@@ -20,8 +20,8 @@ from shortlist.exact.partial_reals import (
     nearest_float,
     total,
 )
-from shortlist.sampling.additive import add_noise
 from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.thresholds import add_noise
 from tests.helpers.support import assert_law, full_size, sized
 
 CUSTOM = piecewise_noise([0, 2, 3], [Fraction(-1, 2), 0, -1])

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise import EXPONENTIAL
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shortlist.exact.effort import rough
-from shortlist.exact.noise_distributions import GUMBEL, LAPLACE
-from shortlist.exact.quadrature import NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG, find_range
+from shortlist.exact.noise import GUMBEL, LAPLACE
+from shortlist.utility.quadrature import NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG, find_range
 
 
 @pytest.mark.parametrize("centre", [-3e5, -40.0, 0.0, 7.0, 2e4])

@@ -8,8 +8,8 @@ from math import ceil, floor
 
 import pytest
 
-from shortlist.exact.quality import Quality, good_ranks, great_ranks, untied
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
+from shortlist.utility.quality import Quality, good_ranks, great_ranks, untied
 
 
 def test_ranks_are_those_of_the_definition_for_every_k():

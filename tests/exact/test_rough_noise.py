@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from shortlist.exact.noise_distributions import KINDS, PLAIN, ROUGH
+from shortlist.exact.noise import KINDS, PLAIN, ROUGH
 from shortlist.sampling.entropy import Seeded
 
 EDGES = [PLAIN, PLAIN + 1, 3 << 60, 1 << 63, (1 << 63) - 1, (1 << 64) - PLAIN - 1]

@@ -8,9 +8,8 @@ from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.exact.partial_reals import Draw, NoisyScore
-from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING, Contest, ranking
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
+from shortlist.exact.reals import FAR, POSITION_ROUNDING, Contest, Draw, NoisyScore, ranking
 from shortlist.sampling.entropy import Seeded
 from tests.helpers.support import full_size, sized
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shortlist.exact.sequence_classes import WIDE, ladder
+from shortlist.exact.sequences import WIDE, ladder
 
 
 @pytest.mark.parametrize("values", [[9, 7, 7, 3, 0], [5, 5, 5], [40, 8, 3, 2, 1], [0.5, 3.0, -2.25, 3.0]])

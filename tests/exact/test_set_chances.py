@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shortlist.certified.races import set_law
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.exact.set_chances import set_probabilities
+from shortlist.audit.certified.base import set_law
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
+from shortlist.utility.race import set_probabilities
 
 X = [5.0, 3.5, 3.0, 0.0, 3.0]
 

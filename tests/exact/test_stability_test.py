@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.exact.stability_test import quantile_above, rate_below
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.exact.thresholds import quantile_above, rate_below
+from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import PureDP
 
 SOME = np.random.default_rng(1).random(200)

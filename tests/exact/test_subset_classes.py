@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.exact.subset_classes import (
+from shortlist.exact.subsets import (
     ULPS,
     Classes,
     bounded,
@@ -162,7 +162,7 @@ def exact_mass(classes, chosen):
 @pytest.mark.parametrize("outside", [0.0, -np.inf])
 @pytest.mark.parametrize("negligible", [27.0, 3.0, -4.0])
 def test_what_the_sieve_leaves_out_has_at_most_the_mass_it_says(step, outside, negligible, monkeypatch):
-    monkeypatch.setattr("shortlist.exact.subset_classes.LEFT_OUT_LOG", negligible)
+    monkeypatch.setattr("shortlist.exact.subsets.LEFT_OUT_LOG", negligible)
     classes = slope(30, 120, step)
     for find in (sifted, relevant):
         cells, left_out = find(classes, outside=outside, width=0.7)

@@ -8,8 +8,8 @@ import pytest
 
 import shortlist as sl
 from shortlist._arrays import Runs
-from shortlist.exact import ranked_subsets as tallied_scores
-from shortlist.exact.ranked_subsets import descending, positions_of, runs_of, tallied
+from shortlist.exact import subsets as tallied_scores
+from shortlist.exact.subsets import descending, positions_of, runs_of, tallied
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK
 from tests.helpers.typed import present
 

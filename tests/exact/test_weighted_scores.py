@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import EXPONENTIAL, KINDS, LAPLACE
-from shortlist.exact.quadrature import crowd_of, gather, rounded
+from shortlist.exact.noise import EXPONENTIAL, KINDS, LAPLACE
+from shortlist.utility.quadrature import crowd_of, gather, rounded
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 

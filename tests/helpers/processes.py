@@ -8,7 +8,7 @@ import traceback
 from dataclasses import dataclass
 
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.contract import Outcome
+from shortlist.mechanisms.base import Outcome
 from shortlist.privacy import Guarantee, PureDP
 
 

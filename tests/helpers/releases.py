@@ -28,7 +28,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.contract import Mechanism
+from shortlist.mechanisms.base import Mechanism
 
 APPROX = ApproxDP(2.0, 1e-4)
 

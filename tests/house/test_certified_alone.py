@@ -12,32 +12,19 @@ from typing import Any
 
 import pytest
 
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
-from shortlist.certified.law import Law
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, LargeGap
-from shortlist.mechanisms.canonical import mechanism as canonical
-from shortlist.mechanisms.guarded import mechanism as guarded
-from shortlist.mechanisms.large_gap import mechanism as large_gap
+from shortlist.mechanisms import sets as canonical
+from shortlist.mechanisms import sets as guarded
+from shortlist.mechanisms import stable as large_gap
 from shortlist.privacy import ZCDP
 from shortlist.scores import Scores
 from tests.helpers.typed import of_kind
 
 SOURCE = Path(__file__).parents[2] / "src"
-FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.noise")
-PARTS = (
-    "law",
-    "sampler",
-    "switch",
-    "weights",
-    "budgets",
-    "mechanism",
-    "contract",
-    "checks",
-    "stream",
-    "gaussian",
-    "unknown_domain",
-)
-"""Modules of `mechanisms/` that draw, describe, or know the exact laws."""
+FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.utility", "shortlist.noise", "shortlist.mechanisms")
+CERTIFIED = SOURCE / "shortlist" / "audit" / "certified"
 
 
 def file_of(module):
@@ -87,16 +74,13 @@ def reached(modules):
 
 def trespasses(modules):
     def forbidden(module):
-        inside = module.startswith("shortlist.mechanisms.") and module.rpartition(".")[2] in PARTS
-        return inside or any(module == one or module.startswith(f"{one}.") for one in FORBIDDEN)
+        return any(module == one or module.startswith(f"{one}.") for one in FORBIDDEN)
 
     return {module: by for module, by in reached(modules).items() if forbidden(module)}
 
 
 def certified():
-    folders = sorted((SOURCE / "shortlist" / "mechanisms").glob("*/certified.py"))
-    ours = [f"shortlist.mechanisms.{path.parent.name}.certified" for path in folders]
-    return [*ours, *(f"shortlist.certified.{path.stem}" for path in (SOURCE / "shortlist/certified").glob("[a-z]*.py"))]
+    return [f"shortlist.audit.certified.{path.stem}" for path in sorted(CERTIFIED.glob("[a-z]*.py"))]
 
 
 @pytest.mark.parametrize("module", certified())
@@ -104,16 +88,11 @@ def test_a_certified_law_stands_alone(module):
     assert trespasses([module]) == {}
 
 
-def test_every_folder_of_a_mechanism_has_one():
-    for folder in (SOURCE / "shortlist" / "mechanisms").iterdir():
-        assert not (folder / "mechanism.py").is_file() or (folder / "certified.py").is_file(), folder.name
-
-
 def test_it_would_be_seen_however_far_away_and_in_functions_too():
-    assert trespasses(["shortlist.mechanisms.joint.mechanism"])
-    assert "shortlist.exact.ranked_subsets" in trespasses(["shortlist.audit.prove"])
-    source = "def late():\n    from shortlist.exact import quality\nif TYPE_CHECKING:\n    import shortlist.scores\n"
-    assert list(imported(source)) == ["shortlist.exact.quality"]
+    assert trespasses(["shortlist.mechanisms.lists"])
+    assert "shortlist.exact.subsets" in trespasses(["shortlist.audit.prove"])
+    source = "def late():\n    from shortlist.utility import quality\nif TYPE_CHECKING:\n    import shortlist.scores\n"
+    assert list(imported(source)) == ["shortlist.utility.quality"]
 
 
 STATED = {
@@ -129,7 +108,8 @@ the box."""
 def test_they_ask_a_mechanism_for_what_it_states_alone():
     asked = {
         node.attr
-        for path in (SOURCE / "shortlist" / "mechanisms").glob("*/certified.py")
+        for path in CERTIFIED.glob("*.py")
+        if path.stem != "base"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and ast.unparse(node.value) != "self"
     }

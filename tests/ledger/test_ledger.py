@@ -10,7 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist import BudgetExceeded, Ledger, Scores, mechanisms
 from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
-from shortlist.mechanisms.contract import Outcome
+from shortlist.mechanisms.base import Outcome
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, ExPost, GumbelDP, LedgerError, PureDP, compose
 from tests.helpers.processes import Looking
 from tests.helpers.typed import present

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import KINDS
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.exact.noise import KINDS
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race_batch import race_many
+from shortlist.sampling.race import race_many
+from shortlist.utility.race import winner_probabilities
 from tests.helpers.support import assert_law, histogram
 
 D, DRAWS, SCALE = 20_000, 300_000, 4

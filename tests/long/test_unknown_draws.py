@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import shortlist as sl
-from shortlist.exact.unknown_domain_thresholds import dummies
+from shortlist.exact.thresholds import dummies
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.privacy import ZCDP
 from tests.helpers.support import assert_law

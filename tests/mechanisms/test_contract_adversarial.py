@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from shortlist.testing import seeded
 from tests.helpers.releases import CAPPED, LINES, NUMBERED, PUBLIC, UNKNOWN, WEIGHED
 

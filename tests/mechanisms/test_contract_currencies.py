@@ -7,7 +7,7 @@ import pytest
 
 from shortlist import PureDP, Scores
 from shortlist.mechanisms import NoisyMax, OneshotTopK
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from tests.helpers.typed import present
 

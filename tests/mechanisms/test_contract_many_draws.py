@@ -15,9 +15,9 @@ from shortlist.mechanisms import (
     MeasuredTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.contract import Draws
-from shortlist.sampling import race_batch as grid
-from shortlist.sampling import race_batch as rows_module
+from shortlist.mechanisms.base import Draws
+from shortlist.sampling import race as grid
+from shortlist.sampling import race as rows_module
 from shortlist.sampling.race import SKIP_FROM
 from tests.helpers.support import SIGNIFICANCE, full_size, p_value_of_two, sized
 from tests.mechanisms.gaps.test_mechanism import generalised_least_squares

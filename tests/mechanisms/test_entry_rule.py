@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.base import Budget
 from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.registry import METHODS
 from shortlist.method_choice import by_rule, mechanism_for
 
 BUDGETS: tuple[Budget, ...] = (

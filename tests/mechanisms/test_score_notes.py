@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.mechanisms.score_notes import score_notes
+from shortlist.mechanisms.base import score_notes
 
 
 @pytest.mark.parametrize(("most", "said"), [(None, []), (1, ["each user counts for 1 item at most"])])

@@ -6,7 +6,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
-from shortlist.mechanisms.contract import Draws
+from shortlist.mechanisms.base import Draws
 from shortlist.scores import Scores
 from tests.helpers.support import assert_law, full_size, sized
 

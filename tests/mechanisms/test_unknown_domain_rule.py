@@ -8,7 +8,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist.mechanisms import LimitedDomainTopK, NamesChoice, StableTopK
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from shortlist.method_choice import mechanism_for
 from tests.helpers.typed import present
 

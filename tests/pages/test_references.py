@@ -31,7 +31,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.registry import ENTRIES
 from shortlist.pages.release_page import release_page
 from shortlist.pages.theme import mechanisms, references, sources
 from studies.papers.experiment import PAPERS

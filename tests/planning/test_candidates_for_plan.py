@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.mechanisms.limited_domain.entry import rates
+from shortlist.mechanisms.registry import rates
 from shortlist.method_choice import mechanism_for
 from shortlist.planning.plans import shaped
 from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list

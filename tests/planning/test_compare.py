@@ -8,9 +8,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.exact.lower_bound import least_epsilon, most_success
 from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
-from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.registry import ENTRIES
+from shortlist.utility.lower_bound import least_epsilon, most_success
 
 mpl.use("Agg")
 CONTESTANTS = [curve.label for entry in ENTRIES for curve in entry.compared]

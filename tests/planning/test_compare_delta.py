@@ -8,13 +8,13 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, Scores
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.partial_reals import rounded_down
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.reals import rounded_down
 from shortlist.mechanisms import GuardedTopK
-from shortlist.mechanisms.guarded import budgets
-from shortlist.mechanisms.guarded.entry import by_rounds
-from shortlist.mechanisms.guarded.mechanism import share_of
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms import sets as budgets
+from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.mechanisms.registry import by_rounds
+from shortlist.mechanisms.sets import share_of
 from tests.helpers.typed import noting
 
 SCORES = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True)

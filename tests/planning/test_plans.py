@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import shortlist as sl
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
-from shortlist.certified.law import Law
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -19,7 +19,7 @@ from shortlist.mechanisms import (
     OneshotTopK,
     StableTopK,
 )
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from shortlist.planning.plans import collapse_point, shaped
 from shortlist.planning.search import least_epsilon_reaching
 from tests.helpers.support import full_size, sized

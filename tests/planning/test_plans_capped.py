@@ -9,8 +9,8 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.mechanisms import KeySet, NamesChoice, NoisyHistogram
-from shortlist.mechanisms.entries import ENTRIES
 from shortlist.mechanisms.entry import Request, histogram_from
+from shortlist.mechanisms.registry import ENTRIES
 from shortlist.privacy import PureDP
 from tests.helpers.terminal import called
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import shortlist as sl
-from shortlist.mechanisms.guarded import law as guarded_law
-from shortlist.mechanisms.guarded_list import law as guarded_list_law
 from shortlist.planning import plans
 from shortlist.planning.plans import PlanRow
 from shortlist.planning.search import TYPICAL, contestants, least_with_slope
+from shortlist.utility import lists as guarded_list_law
+from shortlist.utility import sets as guarded_law
 from tests.helpers.support import in_suite
 
 SMALL: dict[str, Any] = {"k": 3, "items": 20, "users": 1_000, "shape": "zipf:1.1", "domain": "known"}

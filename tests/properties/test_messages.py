@@ -22,7 +22,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from tests.helpers.support import LETTERS, full_size, sized
 
 KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalTopK,
     ExponentialWithGap,
@@ -20,7 +20,7 @@ from shortlist.mechanisms import (
     OneshotTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from tests.helpers.support import LETTERS
 from tests.helpers.typed import of_kind, present
 

@@ -30,7 +30,7 @@ from shortlist.mechanisms import (
     SparseVector,
     TopKWithGaps,
 )
-from shortlist.mechanisms.contract import Mechanism
+from shortlist.mechanisms.base import Mechanism
 from shortlist.pate import PATE
 from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
 from tests.helpers.typed import of_kind

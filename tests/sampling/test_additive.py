@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import GAUSSIAN, LAPLACE
+from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.exact.truncated_geometric import LARGEST
-from shortlist.sampling import additive
+from shortlist.sampling import thresholds as additive
 from shortlist.testing import seeded
 
 VALUES = np.array([0, 3, -7, 10**6, 2**40])

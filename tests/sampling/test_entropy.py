@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from shortlist import testing
-from shortlist.exact.partial_reals import word
+from shortlist.exact.reals import word
 from shortlist.sampling.entropy import KERNEL_WORDS, SECURE, Seeded, _parts
 from tests.helpers.support import assert_law
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE
-from shortlist.exact.partial_reals import Draw, float_bounds, floor_of, total
+from shortlist.exact.noise import EXPONENTIAL, LAPLACE
+from shortlist.exact.reals import Draw, float_bounds, floor_of, total
 from shortlist.mechanisms import SparseVector
-from shortlist.sampling import noisy_threshold as module
+from shortlist.sampling import thresholds as module
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.noisy_threshold import Barrier, Questions, Test, passing
+from shortlist.sampling.thresholds import Barrier, Questions, Test, passing
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 from tests.mechanisms.sparse_vector.by_formula import BELOW, patterns, transcript

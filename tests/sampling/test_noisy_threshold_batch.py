@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from shortlist.exact.noise_distributions import EXPONENTIAL
-from shortlist.exact.partial_reals import Draw
+from shortlist.exact.noise import EXPONENTIAL
+from shortlist.exact.reals import Draw
 from shortlist.mechanisms import SparseVector
-from shortlist.sampling import noisy_threshold as module
+from shortlist.sampling import thresholds as module
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.noisy_threshold import Barrier, ManyRuns
-from shortlist.sampling.race_batch import floors, step_for
+from shortlist.sampling.race import floors, step_for
+from shortlist.sampling.thresholds import Barrier, ManyRuns
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.mechanisms.sparse_vector.by_formula import BELOW
 from tests.sampling.test_noisy_threshold import KINDS, VALUES, every, law_of, rules_of

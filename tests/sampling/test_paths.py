@@ -9,16 +9,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
-from shortlist.exact.partial_reals import word
-from shortlist.sampling import noisy_threshold as barrier
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
+from shortlist.exact.reals import word
 from shortlist.sampling import skipping
-from shortlist.sampling import subset_draw as groups
-from shortlist.sampling import subset_draw as thinning
-from shortlist.sampling import subset_rejection as envelopes
+from shortlist.sampling import subsets as envelopes
+from shortlist.sampling import subsets as groups
+from shortlist.sampling import subsets as thinning
+from shortlist.sampling import thresholds as barrier
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import SKIP_FROM
-from shortlist.sampling.race_batch import LINE, Field, Runner
+from shortlist.sampling.race import LINE, SKIP_FROM, Field, Runner
 from shortlist.sampling.skipping import successes
 from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, race_of
 from tests.mechanisms.sparse_vector.by_formula import patterns

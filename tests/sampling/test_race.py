@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact import score_intervals as contest
+from shortlist.exact import reals as contest
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import EXPONENTIAL, KINDS
-from shortlist.exact.partial_reals import compare
+from shortlist.exact.noise import EXPONENTIAL, KINDS
+from shortlist.exact.reals import compare
 from shortlist.sampling import race as module
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import prepare, race, skip_race
-from shortlist.sampling.race_batch import race_many
-from shortlist.sampling.skip_schedule import make_plan
+from shortlist.sampling.race import prepare, race, race_many, skip_race
+from shortlist.sampling.skipping import make_plan
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, histogram, p_value, sized
 from tests.helpers.typed import noting
 

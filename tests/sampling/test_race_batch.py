@@ -10,15 +10,14 @@ import pytest
 from flint import ctx
 from scipy.stats import gumbel_r, ks_2samp, kstest, laplace
 
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.exact.partial_reals import exactly, floor_of, narrowing, rounded, total
-from shortlist.exact.score_intervals import POSITION_ROUNDING
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
+from shortlist.exact.reals import POSITION_ROUNDING, exactly, floor_of, narrowing, rounded, total
+from shortlist.sampling import race as grid_module
+from shortlist.sampling import race as module
 from shortlist.sampling import race as race_module
-from shortlist.sampling import race_batch as grid_module
-from shortlist.sampling import race_batch as module
-from shortlist.sampling.additive import add_noise_to_rows
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race_batch import FINENESS, LINE, Field, Grid, Runner, best_of, padded
+from shortlist.sampling.race import FINENESS, LINE, Field, Grid, Runner, best_of, padded
+from shortlist.sampling.thresholds import add_noise_to_rows
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, sized
 from tests.helpers.typed import noting
 from tests.sampling.test_race import every, plackett_luce, without_floats

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, LAPLACE
-from shortlist.exact.score_intervals import clear_order, ranking
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE
+from shortlist.exact.reals import clear_order, ranking
 from shortlist.sampling import race as module
 from shortlist.sampling.race import race
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import EXPONENTIAL, KINDS, PLAIN
-from shortlist.exact.score_intervals import SHORT, Contest, kth_largest
+from shortlist.exact.noise import EXPONENTIAL, KINDS, PLAIN
+from shortlist.exact.reals import SHORT, Contest, kth_largest
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import full_race, race
 

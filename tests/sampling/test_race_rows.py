@@ -6,14 +6,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from shortlist.certified.races import set_law
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.sampling import race_rows
+from shortlist.audit.certified.base import set_law
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.sampling import race as race_rows
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import race_of_hits
-from shortlist.sampling.race_rows import _by_row, _hits, _tell, winners_in_rows
-from shortlist.sampling.skip_schedule import plan_of_all
-from shortlist.sampling.skipping import Hits
+from shortlist.sampling.race import _by_row, _hits, _tell, race_of_hits, winners_in_rows
+from shortlist.sampling.skipping import Hits, plan_of_all
 from tests.helpers.subset_law import counted
 from tests.helpers.support import assert_law, full_size, sized
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from shortlist.certified.races import chances
+from shortlist.audit.certified.base import chances
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.uniforms import WordStream, draw_number, draw_place, whole_shares

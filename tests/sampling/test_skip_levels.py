@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import KINDS
-from shortlist.exact.score_intervals import Contest
+from shortlist.exact.noise import KINDS
+from shortlist.exact.reals import Contest
 from shortlist.sampling.skipping import LEVELS, ByLevel, held, levels, round_down
 
 VALUES = np.random.default_rng(1).normal(0, 100, 5000)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from shortlist._arrays import Values
-from shortlist.exact.noise_distributions import KINDS
-from shortlist.exact.score_intervals import Contest
-from shortlist.sampling import skip_schedule
-from shortlist.sampling.skip_schedule import RUN, SMALL, Layout, Maxima, make_plan
+from shortlist.exact.noise import KINDS
+from shortlist.exact.reals import Contest
+from shortlist.sampling import skipping as skip_schedule
+from shortlist.sampling.skipping import RUN, SMALL, Layout, Maxima, make_plan
 
 D = 40_007
 SCORES = {

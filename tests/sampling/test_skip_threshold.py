@@ -7,13 +7,12 @@ import pytest
 
 import shortlist as sl
 from shortlist._arrays import Values
-from shortlist.exact.noise_distributions import EXPONENTIAL, GAUSSIAN, GUMBEL
-from shortlist.exact.score_intervals import Contest
-from shortlist.sampling import skip_schedule
-from shortlist.sampling import skip_schedule as skip_threshold
+from shortlist.exact.noise import EXPONENTIAL, GAUSSIAN, GUMBEL
+from shortlist.exact.reals import Contest
+from shortlist.sampling import skipping as skip_schedule
+from shortlist.sampling import skipping as skip_threshold
 from shortlist.sampling.race import skip_race
-from shortlist.sampling.skip_schedule import OPEN_RUN, Maxima, choose_threshold, make_plan, raised
-from shortlist.sampling.skipping import levels
+from shortlist.sampling.skipping import OPEN_RUN, Maxima, choose_threshold, levels, make_plan, raised
 from tests.helpers.support import assert_law
 
 BLOCK, RUN = 4096, 512

@@ -7,23 +7,26 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from shortlist.exact.noise_distributions import KINDS
-from shortlist.exact.partial_reals import word
-from shortlist.exact.score_intervals import Contest
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.exact.noise import KINDS
+from shortlist.exact.reals import Contest, word
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import SECURE, Seeded
 from shortlist.sampling.race import prepare, race, skip_race
-from shortlist.sampling.skip_schedule import (
+from shortlist.sampling.skipping import (
+    CHUNK,
+    LEVELS,
     OPEN_BLOCK,
     OPEN_RUN,
     OPEN_SMALL,
     SMALL,
+    Hits,
     block_size,
     choose_threshold,
+    levels,
     make_plan,
+    successes,
 )
-from shortlist.sampling.skipping import CHUNK, LEVELS, Hits, levels, successes
+from shortlist.utility.race import winner_probabilities
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
@@ -82,7 +85,7 @@ def test_the_exact_path_of_a_skip_has_the_same_law(monkeypatch):
 
 
 def test_float_and_exact_skips_agree_word_by_word():
-    from shortlist.exact.partial_reals import failures_before_success
+    from shortlist.exact.reals import failures_before_success
 
     for level in (1, 5, 24):
         words = Seeded(level).words(200)

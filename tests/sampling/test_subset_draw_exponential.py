@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from shortlist.exact.partial_reals import Uniform
-from shortlist.sampling.subset_draw import LateArrival
+from shortlist.exact.reals import Uniform
+from shortlist.sampling.subsets import LateArrival
 
 
 class Two:

@@ -9,12 +9,12 @@ import pytest
 from flint import arb
 
 from shortlist._arrays import Runs
-from shortlist.exact.partial_reals import ball
-from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.mechanisms.canonical.sampler import proposals_of
-from shortlist.sampling import subset_rejection as subset_few
+from shortlist.exact.reals import ball
+from shortlist.exact.subsets import Ranking, ranked
+from shortlist.sampling import subsets as subset_few
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.subset_rejection import Envelope, FewClasses, falls_if_few
+from shortlist.sampling.sets import proposals_of
+from shortlist.sampling.subsets import Envelope, FewClasses, falls_if_few
 from shortlist.sampling.uniforms import WordStream
 from tests.helpers.typed import of_kind
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.mechanisms.canonical import sampler
-from shortlist.mechanisms.canonical.sampler import weights_for
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.sampling import sets as sampler
 from shortlist.sampling import subset_rows
 from shortlist.sampling import subset_rows as subset_weights
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.subset_draw import first_proposal
+from shortlist.sampling.sets import weights_for
 from shortlist.sampling.subset_rows import NONE, OPEN, Deadlines, Record, first_in_rows, in_proportion, race_in_rows
+from shortlist.sampling.subsets import first_proposal
 from shortlist.sampling.uniforms import WordStream
 from tests.helpers.subset_law import counted
 from tests.helpers.support import assert_law

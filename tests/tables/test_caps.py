@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import shortlist as sl
-from shortlist.exact.key_bars import LARGEST_MOST, weight
+from shortlist.exact.thresholds import LARGEST_MOST, weight
 from shortlist.tables import caps, frame_caps, sql
 from shortlist.tables.errors import TableError
 from tests.helpers.support import full_size, sized

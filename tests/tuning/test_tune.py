@@ -10,8 +10,7 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.races import best_law, generating
+from shortlist.audit.certified.base import PRECISION, best_law, generating
 from shortlist.privacy import Mixed, Tuned
 from shortlist.tuning import best as question
 from tests.accounting.test_tuned import EPSILON, one_run

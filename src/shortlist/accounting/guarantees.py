@@ -45,7 +45,7 @@ from shortlist.accounting.curves import (
 )
 from shortlist.accounting.interop import dp_event, pld
 from shortlist.accounting.renyi import pure_rho, range_rho, renyi_profile
-from shortlist.exact.partial_reals import ball, exactly
+from shortlist.exact.reals import ball, exactly
 
 BITS = 128
 SLACK = 1 + 2.0**-40

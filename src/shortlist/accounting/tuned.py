@@ -18,7 +18,7 @@ from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, gaussian, s
 from shortlist.accounting.guarantees import Guarantee, stored
 from shortlist.accounting.renyi import COARSE, pure_rho, renyi_profile
 from shortlist.exact.crossing import narrowed, neighbours
-from shortlist.exact.partial_reals import ball, exactly
+from shortlist.exact.reals import ball, exactly
 
 if TYPE_CHECKING:
     from flint import arb

@@ -26,14 +26,13 @@ import numpy as np
 from shortlist._files import write_text
 from shortlist._text import meant
 from shortlist.accounting.checks import count, number
+from shortlist.audit.certified.base import Point
 from shortlist.audit.enumeration import lines, neighbours
 from shortlist.audit.events import Event, Sample, label_number, learn, proportion_bounds, read_each, read_many, together
-from shortlist.certified.law import Point
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.contract import Draws
-from shortlist.mechanisms.entries import ENTRIES, audited
+from shortlist.mechanisms.base import Budget, Draws
 from shortlist.mechanisms.entry import Entry, Request
+from shortlist.mechanisms.registry import ENTRIES, audited
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores

@@ -13,7 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting import compose as accountant
-from shortlist.certified.law import Law, Point, RealLaw, rounded, rounded_up
+from shortlist.audit.certified.base import Law, Point, RealLaw, rounded, rounded_up
 from shortlist.privacy import BoundedRange, Guarantee
 
 Way = Literal["add", "remove", "replace"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
 from shortlist.estimates import Answer
-from shortlist.mechanisms.contract import Draws
+from shortlist.mechanisms.base import Draws
 from shortlist.release import Release
 
 LONGEST = 10_000

@@ -15,13 +15,12 @@ from typing import Any
 from flint import ctx
 
 from shortlist.audit.attack import on_a_line, with_two_votes
+from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw
 from shortlist.audit.enumeration import TOLERANCE, Proof, alike, lines, neighbours, prove
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.law import Law, Point, RealLaw
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.entries import audited
+from shortlist.mechanisms.base import Budget
 from shortlist.mechanisms.entry import Audited
+from shortlist.mechanisms.registry import audited
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import Guarantee
 from shortlist.scores import Scores

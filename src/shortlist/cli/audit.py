@@ -11,7 +11,7 @@ from shortlist.audit import audit as attack
 from shortlist.audit.attack import Found, default_size, function_in, mechanism_named, names
 from shortlist.audit.prove import prove_mechanism
 from shortlist.cli.output import Json, echo_json
-from shortlist.mechanisms.entries import audited
+from shortlist.mechanisms.registry import audited
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
 MOST_OUTCOMES = 3

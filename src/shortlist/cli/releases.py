@@ -33,7 +33,7 @@ from shortlist.cli.output import (
 )
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.ledger import on_server
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.registry import METHODS
 from shortlist.pages.summary import ABSURD, epsilon_of, notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release import FIGURES, Release

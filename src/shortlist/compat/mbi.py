@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.mechanisms.checks import check_ledger
-from shortlist.mechanisms.exponential_gap.mechanism import ExponentialWithGap
-from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
+from shortlist.mechanisms.base import check_ledger
+from shortlist.mechanisms.gaps import ExponentialWithGap
+from shortlist.mechanisms.race import NoisyMax
 from shortlist.privacy import Ledger
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores

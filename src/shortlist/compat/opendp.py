@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from shortlist.mechanisms.contract import Mechanism
+from shortlist.mechanisms.base import Mechanism
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from shortlist.scores import Scores
 

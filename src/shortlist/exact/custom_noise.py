@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist.exact.noise_distributions import KINDS, RELATIVE_ERROR, Noise, dyadic, infinite, log_uniform
-from shortlist.exact.partial_reals import ball, exactly
+from shortlist.exact.noise import KINDS, RELATIVE_ERROR, Noise, dyadic, infinite, log_uniform
+from shortlist.exact.reals import ball, exactly
 
 if TYPE_CHECKING:
     from flint import arb

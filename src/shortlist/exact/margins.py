@@ -15,7 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.exact.crossing import narrowed, whole_numbers, within_ratio
-from shortlist.exact.partial_reals import ball
+from shortlist.exact.reals import ball
 from shortlist.exact.truncated_geometric import Geometric
 
 COVERAGE = Fraction(19, 20)

@@ -9,28 +9,17 @@ law), `entry.py` and `entries.py` (what an entry is, and the list of all), `plan
 candidates that come from the data `unknown_domain.py` and `unknown_domain_rule.py`.
 """
 
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
-from shortlist.mechanisms.canonical_limited.mechanism import CanonicalLimitedDomain
-from shortlist.mechanisms.contract import Mechanism
-from shortlist.mechanisms.exponential_gap.mechanism import ExponentialWithGap
-from shortlist.mechanisms.gaps.mechanism import MeasuredTopK, TopKWithGaps
-from shortlist.mechanisms.guarded.mechanism import GuardedTopK
-from shortlist.mechanisms.guarded_list.mechanism import GuardedListTopK
-from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
-from shortlist.mechanisms.histogram.mechanism import NoisyHistogram
-from shortlist.mechanisms.hybrids.mechanism import HybridSparseVector, HybridTopK
-from shortlist.mechanisms.joint.mechanism import JointTopK
-from shortlist.mechanisms.keys.mechanism import KeySet
-from shortlist.mechanisms.large_gap.mechanism import LargeGap
-from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
-from shortlist.mechanisms.measured.mechanism import MeasuredSet
-from shortlist.mechanisms.names_choice.mechanism import NamesChoice
-from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
-from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
-from shortlist.mechanisms.ordered_canonical.mechanism import OrderedCanonicalTopK
-from shortlist.mechanisms.quantile.mechanism import Quantile
-from shortlist.mechanisms.sparse_vector.mechanism import SparseVector
-from shortlist.mechanisms.stable.mechanism import StableTopK
+from shortlist.mechanisms.base import Mechanism
+from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
+from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
+from shortlist.mechanisms.partition import KeySet, NamesChoice
+from shortlist.mechanisms.quantiles import Quantile
+from shortlist.mechanisms.race import NoisyMax, OneshotTopK
+from shortlist.mechanisms.sets import CanonicalTopK, GuardedTopK
+from shortlist.mechanisms.stable import LargeGap, StableTopK
+from shortlist.mechanisms.threshold import HybridSparseVector, HybridTopK, SparseVector
+from shortlist.mechanisms.unknown_domain import CanonicalLimitedDomain, LimitedDomainTopK
+from shortlist.mechanisms.values import MeasuredSet, NoisyHistogram
 
 __all__ = [
     "CanonicalLimitedDomain",

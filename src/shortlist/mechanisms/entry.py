@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.contract import Mechanism
+from shortlist.mechanisms.base import Budget, DeltaBudget, Mechanism
 from shortlist.mechanisms.plan_rows import Domain, Planned, Studied
-from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.privacy import PureDP
 from shortlist.scores import Scores
 

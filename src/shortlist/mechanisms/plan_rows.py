@@ -18,7 +18,7 @@ from shortlist.privacy import ZCDP, ApproxDP
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
+    from shortlist.utility.quality import Quality
 
 Currency = Literal["pure", "zcdp", "approx"]
 Domain = Literal["known", "unknown"]

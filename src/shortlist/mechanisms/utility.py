@@ -12,7 +12,7 @@ from shortlist._arrays import Floats
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
+    from shortlist.utility.quality import Quality
 
 
 class Law(Protocol):

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 from shortlist._arrays import installed_frame
 from shortlist._text import text_table
 from shortlist.accounting.checks import number
-from shortlist.exact.lower_bound import most_success
-from shortlist.mechanisms.checks import check_studied, checked_k
-from shortlist.mechanisms.entries import ENTRIES, entry_of
+from shortlist.mechanisms.base import check_studied, checked_k
 from shortlist.mechanisms.entry import Traced
-from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
+from shortlist.mechanisms.registry import ENTRIES, entry_of
+from shortlist.mechanisms.values import checked_cap
 from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import printed
 from shortlist.planning.search import contestants, least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords
 from shortlist.smallest import question_of
+from shortlist.utility.lower_bound import most_success
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

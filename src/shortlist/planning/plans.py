@@ -16,19 +16,19 @@ from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
 from shortlist.exact.effort import searching
-from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall
-from shortlist.mechanisms.canonical.mechanism import default_gamma
-from shortlist.mechanisms.checks import check_studied, checked_k
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.base import check_studied, checked_k
 from shortlist.mechanisms.entry import histogram_from
-from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
+from shortlist.mechanisms.registry import METHODS
+from shortlist.mechanisms.sets import default_gamma
+from shortlist.mechanisms.values import checked_cap
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
 from shortlist.pages.theme import printed
 from shortlist.planning.search import TYPICAL, affordable, contestants, cost, least_epsilon_of_a_list, least_with_slope
 from shortlist.scores import Scores, ScoreWords
 from shortlist.smallest import question_of
+from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,11 +22,10 @@ from collections.abc import Callable
 from shortlist.accounting.renyi import largest_range, range_rho
 from shortlist.exact.crossing import crossing
 from shortlist.exact.effort import rough
-from shortlist.mechanisms.entries import ENTRIES
-from shortlist.mechanisms.limited_domain.entry import rates
-from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.plan_rows import Currency, Domain, Planned
+from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.mechanisms.registry import ENTRIES, rates
+from shortlist.mechanisms.unknown_domain import LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 
 LEAST, MOST = -100.0, 27.0

@@ -1,27 +1,45 @@
-"""The race: the k candidates with the largest score + scale * noise, exactly.
-
-The one engine under every selection. Where there are many candidates it draws few of them, by skipping; where
-there are few, or where the work must not depend on the scores (`work="fixed"`), it draws all of them in full.
-"""
+"""Races of noisy scores: one, the same race many times, and one race in each of many rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
-from shortlist.exact.score_intervals import SHORT, Contest, clear_order, kth_largest, ranking
+from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist.exact.noise import GUMBEL, RELATIVE_ERROR, Noise
+from shortlist.exact.reals import (
+    FAR,
+    POSITION_ROUNDING,
+    SHORT,
+    Contest,
+    Draw,
+    NoisyScore,
+    Real,
+    Term,
+    clear_order,
+    floor_of,
+    is_positive,
+    kth_largest,
+    nearest_float,
+    ranking,
+    rounded,
+    total,
+    word,
+)
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.skip_schedule import block_size, make_plan
-from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
+from shortlist.sampling.skipping import CHUNK, LEVELS, SOME, Batch, Hits, SkipPlan, block_size, make_plan, plan_of_all
+
+if TYPE_CHECKING:
+    from flint import arb
+
 
 Work = Literal["adaptive", "fixed"]
 
@@ -187,3 +205,389 @@ def _best(contest: Contest, chunks: Iterable[tuple[Indices, Words, Indices]]) ->
         best = some
     assert best is not None
     return best
+
+
+ExactFinish = tuple[Fraction, Term]
+"""An exact noisy number: its centre, and (scale, noise)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """centre + scale * noise, before it is drawn: a line, or a candidate."""
+
+    centre: Fraction
+    scale: Fraction
+    noise: Noise
+
+    def draw(self, source: Source) -> ExactFinish:
+        """One such number, drawn lazily."""
+        return self.centre, (self.scale, Draw(self.noise, word(source), 64, source))
+
+
+def best_of(many: int) -> Noise:
+    """The largest of so many Gumbel noises: Gumbel noise + ln(many). For lines only: it knows its quantiles alone."""
+    shift = math.log(many)
+
+    def quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+        q, error = GUMBEL.quantile(words, level)
+        return q + shift, error + RELATIVE_ERROR * shift
+
+    def exact_quantile(v: int, bits: int) -> arb:
+        from flint import arb
+
+        return GUMBEL.exact_quantile(v, bits) + arb(many).log()
+
+    return replace(GUMBEL, name=f"best of {many} gumbel", quantile=quantile, exact_quantile=exact_quantile)
+
+
+def difference(one: ExactFinish, two: ExactFinish) -> Real:
+    """one - two."""
+    (first, (scale, draw)), (second, (other, noise)) = one, two
+    return total(first - second, [(scale, draw), (-other, noise)])
+
+
+def how_many_above(finishes: list[ExactFinish], line: ExactFinish) -> int:
+    """How many of the finishes, best first, are above the line: exactly."""
+    return next((n for n, one in enumerate(finishes) if not is_positive(difference(one, line))), len(finishes))
+
+
+FINENESS = 20
+"""A step is about 2^-FINENESS times the scale of the noise: a public number."""
+
+WHOLE = 2.0**53
+"""Below it floats hold every whole number."""
+
+Exact = Callable[[int, int], Real]
+"""From a row and a place in it to the exact number, as (offset, terms)."""
+
+
+def fine_exponent(scale: Fraction) -> int:
+    """Of a power of two, about 2^-FINENESS of the scale."""
+    return scale.numerator.bit_length() - scale.denominator.bit_length() - FINENESS
+
+
+def step_for(scale: Fraction) -> Fraction:
+    """That power of two, or the nearest one that floats can hold."""
+    return Fraction(2) ** min(max(fine_exponent(scale), -1074), 1023)
+
+
+@np.errstate(all="ignore")
+def floors(low: Floats, high: Floats, step: Fraction) -> tuple[Floats, Mask]:
+    """(floor(x / step), whether the interval around x tells it), step a power of two; where it does not, anything."""
+    unit = float(step)
+    whole = np.floor(low / unit)
+    return whole, (whole == np.floor(high / unit)) & np.isfinite(whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The multiples of 2^exponent, counted from the multiple `base` on."""
+
+    exponent: int
+    base: int
+
+    @classmethod
+    def around(cls, near: int | float, scale: Fraction) -> Grid:
+        """For numbers near this one under noise of this scale."""
+        exponent = fine_exponent(scale)
+        return cls(exponent, Fraction(near) // Fraction(2) ** exponent)
+
+    def width(self, scale: Fraction) -> Fraction:
+        """A scale, in steps."""
+        return scale / Fraction(2) ** self.exponent
+
+    def place(self, number: Fraction) -> Fraction:
+        """A number, in steps from the base."""
+        return self.width(number) - self.base
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """Noisy numbers, in steps of a grid from its base: surely between low and high."""
+
+    grid: Grid
+    low: Floats
+    high: Floats
+    exact: Callable[[int, int], NoisyScore]
+    """The number in this row and column, with the same draw each time: bits once drawn are never forgotten."""
+
+    @classmethod
+    def unseen(cls, grid: Grid, columns: int, row: Callable[[], Sequence[ExactFinish]]) -> Noisy:
+        """One row of exact numbers, of which no float knows anything."""
+        ends, finishes = np.full((1, columns), np.inf), cache(row)
+
+        def exact(_: int, column: int) -> NoisyScore:
+            centre, (scale, draw) = finishes()[column]
+            return NoisyScore(grid.place(centre), draw, grid.width(scale))
+
+        return cls(grid, -ends, ends, exact)
+
+    @np.errstate(all="ignore")
+    def values(self, columns: Indices) -> Floats:
+        """The numbers in these columns of each row, rounded down to the grid."""
+
+        def exact(row: int, place: int) -> Real:
+            one = self.exact(row, int(columns[row, place]))
+            return total(one.position, [(one.scale, one.draw)])
+
+        return self._rounded_down(*self._ends(columns), np.ones(columns.shape, np.bool_), self.grid.base, exact)
+
+    @np.errstate(all="ignore")
+    def leads(self, columns: Indices, others: Indices, where: Mask) -> Floats:
+        """By how much numbers exceed those in the other columns, rounded down to the grid; NaN but `where` asked."""
+        (low, high), (least, most) = self._ends(columns), self._ends(others)
+
+        def exact(row: int, place: int) -> Real:
+            return self.exact(row, int(columns[row, place])).minus(self.exact(row, int(others[row, place])))
+
+        return self._rounded_down(low - most, high - least, where, 0, exact)
+
+    def _ends(self, columns: Indices) -> tuple[Floats, Floats]:
+        return np.take_along_axis(self.low, columns, axis=1), np.take_along_axis(self.high, columns, axis=1)
+
+    def _rounded_down(self, low: Floats, high: Floats, where: Mask, base: int, exact: Exact) -> Floats:
+        """base + what is surely between low and high, cut to whole steps; to the nearest float if that is coarser."""
+        whole = np.floor(low)
+        steps = whole + (float(base) if abs(base) < WHOLE else np.inf)
+        sure = (whole == np.floor(high)) & (np.abs(whole) < WHOLE) & (np.abs(steps) < WHOLE)
+        floats = np.where(where, np.ldexp(steps, self.grid.exponent) + 0.0, np.nan)  # there is one zero
+        for row, place in np.argwhere(where & ~sure).tolist():
+            steps_there = base + floor_of(exact(row, place))
+            floats[row, place] = rounded(steps_there * Fraction(2) ** self.grid.exponent) + 0.0
+        return floats
+
+
+class Runners:
+    """Numbers before their noise is drawn. All noise is of one kind, but for that of the last one."""
+
+    def __init__(self, grid: Grid, runners: Sequence[Runner]) -> None:
+        self._grid = grid
+        self._noises = [one.noise for one in runners]
+        self._exact = [(grid.place(one.centre), grid.width(one.scale)) for one in runners]
+        self._places = np.clip([rounded(place) for place, _ in self._exact], -FAR, FAR)
+        self._widths = np.maximum([rounded(width) for _, width in self._exact], 5e-324)  # unknown noise stays unknown
+
+    @np.errstate(all="ignore")
+    def run(self, which: Indices, rows: int, source: Source) -> Noisy:
+        """Rows of these runners, each number with noise of its own. `which` has as many rows, or one for all."""
+        words = source.words(rows * which.shape[1]).reshape(rows, -1)
+        place, width = self._places[which], self._widths[which]
+        q, error = self._quantiles(words)
+        noise = width * q
+        middle = place + noise
+        # four roundings here, one of a later difference
+        error = width * error + POSITION_ROUNDING * (np.abs(place) + np.abs(noise)) + 1e-300
+        low, high = middle - error, middle + error
+        if np.abs(place).max() >= FAR:
+            low = np.where(place <= -FAR, -np.inf, low)
+            high = np.where(place >= FAR, np.inf, high)
+        runners = np.broadcast_to(which, words.shape)
+
+        @cache
+        def exact(row: int, column: int) -> NoisyScore:
+            runner = runners[row, column]
+            place, width = self._exact[runner]
+            return NoisyScore(place, Draw(self._noises[runner], int(words[row, column]), 64, source), width)
+
+        return Noisy(self._grid, low, high, exact)
+
+    def _quantiles(self, words: NDArray[np.uint64]) -> tuple[Floats, Floats]:
+        first, last = self._noises[0], self._noises[-1]
+        if first is last:
+            return first.quantile(words, 0)
+        (q, error), (p, slack) = first.quantile(words[:, :-1], 0), last.quantile(words[:, -1:], 0)
+        return np.append(q, p, axis=1), np.append(error, slack, axis=1)
+
+
+T = TypeVar("T", np.int64, np.float64)
+
+LINE = -1
+"""The line among the candidates' indices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some races, one row each: the k that came first."""
+
+    finishes: Noisy
+    names: Indices
+    """Whose finish stands in which column; that of the line stands in the last one."""
+    first: Indices
+    """The columns of the k, best first."""
+
+    @property
+    def indices(self) -> Indices:
+        """The candidates that came first, best first, and LINE where the line did."""
+        return self.names[self.first]
+
+    def values(self) -> Floats:
+        """Their noisy scores, rounded down to the grid."""
+        return self.finishes.values(self.first)
+
+    def gaps(self) -> Floats:
+        """The k - 1 leads over the next, rounded down to the grid."""
+        ones, others = self.first[:, :-1], self.first[:, 1:]
+        return self.finishes.leads(ones, others, np.ones(ones.shape, np.bool_))
+
+    def leads(self) -> Floats:
+        """The leads over the line, rounded down to the grid; NaN for those behind it."""
+        return self.finishes.leads(self.first, np.full_like(self.first, len(self.names) - 1), self.ahead())
+
+    def ahead(self) -> Mask:
+        """Who is ahead of the line."""
+        return ~np.logical_or.accumulate(self.indices == LINE, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Who runs: candidates under one noise, and perhaps a line; and how many finishes count, the line's among them.
+
+    Candidates at -inf never finish; one at least must be above. Where fewer than k can finish, all of them count.
+    """
+
+    values: Values
+    k: int
+    scale: Fraction
+    noise: Noise
+    line: Runner | None = None
+    grid: Grid = field(init=False)
+    _there: Indices = field(init=False)
+
+    def __post_init__(self) -> None:
+        there = np.flatnonzero(self.values > -np.inf)
+        scales = [self.scale] if self.line is None else [self.scale, self.line.scale]
+        centre = kth_largest(self.values, min(self.k, len(there)))
+        object.__setattr__(self, "_there", there)
+        object.__setattr__(self, "k", min(self.k, len(there) + len(scales) - 1))
+        object.__setattr__(self, "grid", Grid.around(centre, max(scales)))
+
+    def races(self, draws: int, source: Source) -> Iterator[Rows]:
+        """So many independent races, some at a time."""
+        return (self._one_by_one if len(self.values) >= SKIP_FROM else self._together)(draws, source)
+
+    def _together(self, draws: int, source: Source) -> Iterator[Rows]:
+        """Every runner draws in every row."""
+        names = self._there
+        lineup = [Runner(Fraction(score), self.scale, self.noise) for score in self.values[names].tolist()]
+        if self.line is not None:
+            names, lineup = np.append(names, LINE), [*lineup, self.line]
+        runners = Runners(self.grid, lineup)
+        rows, everyone = max(1, CHUNK // len(names)), np.arange(len(names))[None]
+        for start in range(0, draws, rows):
+            finishes = runners.run(everyone, min(rows, draws - start), source)
+            yield Rows(finishes, names, _first(finishes, self.k))
+
+    def _one_by_one(self, draws: int, source: Source) -> Iterator[Rows]:
+        """Races by skipping, which know their winners only: as exact numbers."""
+        run = prepare(self.values, k=min(self.k, len(self._there)), scale=self.scale, noise=self.noise)
+        for _ in range(draws):
+            finish = run(source)
+            yield self._alone(finish) if self.line is None else self._with_line(finish, self.line.draw(source))
+
+    def _alone(self, finish: Finish) -> Rows:
+        return Rows(Noisy.unseen(self.grid, self.k, finish.finishes), finish.indices, np.arange(self.k)[None])
+
+    def _with_line(self, finish: Finish, line: ExactFinish) -> Rows:
+        winners, names = finish.finishes(), np.append(finish.indices, LINE)
+        first = np.insert(np.arange(len(winners)), how_many_above(winners, line), len(winners))[: self.k]
+        return Rows(Noisy.unseen(self.grid, len(names), lambda: [*winners, line]), names, first[None])
+
+
+def padded(table: NDArray[T], where: Mask, width: int, nothing: int | float) -> NDArray[T]:
+    """The entries at the start of each row `where` they count, in so many columns; nothing elsewhere."""
+    rows = np.full((len(table), width), nothing, table.dtype)
+    columns = min(width, table.shape[1])
+    np.copyto(rows[:, :columns], table[:, :columns], where=where[:, :columns])
+    return rows
+
+
+@np.errstate(all="ignore")
+def _first(finishes: Noisy, k: int) -> Indices:
+    """The columns of the k largest numbers of each row, best first."""
+    low, high = finishes.low, finishes.high
+    order = np.argsort(-high, axis=1)[:, : k + 1]
+    lowest = np.minimum.accumulate(np.take_along_axis(low, order[:, :k], axis=1), axis=1)
+    next_high = np.take_along_axis(high, order[:, 1:], axis=1)
+    undecided = (lowest[:, : next_high.shape[1]] <= next_high).any(axis=1)
+    for row in np.flatnonzero(undecided).tolist():
+        order[row, :k] = ranking(low[row], high[row], k, partial(finishes.exact, row))
+    return order[:, :k]
+
+
+def race_many(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
+    """The winners of that many independent races (none, perhaps), one row each, best first."""
+    winners = (rows.indices for rows in Field(values, k, scale, noise).races(draws, source))
+    return np.concatenate([np.empty((0, k), np.int64), *winners])
+
+
+ROWS, HITS = 1 << 12, 1 << 17
+"""Rows at a time, and about so many hits."""
+
+
+def winners_in_rows(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
+    """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite."""
+    plan = plan_of_all(values, k, scale, noise)
+    expected = sum(len(batch.starts) * 2.0**-batch.level for batch in plan.batches)
+    step = max(1, min(ROWS, int(HITS / expected)))
+    parts = [min(step, draws - start) for start in range(0, draws, step)]
+    told = [_tell(plan, rows, _hits(plan, rows, source)) for rows in parts]
+    return np.concatenate([np.empty((0, k), np.int64), *(one.decided(plan, source) for one in told)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Winners of rows, but for those that are still open: their hits."""
+
+    sets: Indices
+    open: list[tuple[int, Hits]]
+
+    def decided(self, plan: SkipPlan, source: Source) -> Indices:
+        """The winners of all rows: the open ones are raced on their own hits, and may draw more words."""
+        for row, hits in self.open:
+            self.sets[row] = race_of_hits(plan, hits, source).indices
+        return self.sets
+
+
+@np.errstate(all="ignore")
+def _tell(plan: SkipPlan, rows: int, drawn: Hits) -> _Told:
+    """The winners of rows, as far as floats tell them; hits come level by level, counted through rows and members."""
+    hits, ends = _by_row(plan, rows, drawn)
+    contest, k, counts = plan.contest, plan.contest.k, np.diff(ends, prepend=0)
+    low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
+    starts, row = np.cumsum(counts) - counts, np.repeat(np.arange(rows), counts)
+    table = np.full((2, rows, max(int(counts.max()), k + 1)), -np.inf)
+    column = np.arange(len(row)) - starts[row]
+    table[0, row, column], table[1, row, column] = low, high
+    best = np.argpartition(table[1], -(k + 1), axis=1)[:, -(k + 1) :]
+    ends = np.take_along_axis(table, best[None], axis=2)
+    last = ends[1].argmin(axis=1)  # of k + 1, the one that does not win, by the upper ends
+    next_high = np.take_along_axis(ends[1], last[:, None], axis=1)[:, 0]
+    np.put_along_axis(ends[0], last[:, None], np.inf, axis=1)
+    least = ends[0].min(axis=1)
+    enough = (table[0] > plan.threshold).sum(axis=1) >= k
+    winners = best[np.arange(k + 1) != last[:, None]].reshape(rows, k)
+    sets: Indices = np.append(hits.index, 0)[np.minimum(starts[:, None] + winners, len(row))]  # there may be no hit
+    still = np.flatnonzero(~(enough & (least > next_high))).tolist()
+    parts = [slice(starts[one], starts[one] + counts[one]) for one in still]
+    own = [Hits(hits.index[its], hits.words[its], hits.level[its]) for its in parts]
+    return _Told(sets, list(zip(still, own, strict=True)))
+
+
+@np.errstate(all="ignore")
+def _hits(plan: SkipPlan, rows: int, source: Source) -> Hits:
+    """The hits of all rows, level by level, as places counted through rows and members; their words go row by row."""
+    one = np.zeros(1, np.int64)
+    batches = tuple(Batch(at.level, rows * len(at.starts), one) for at in plan.batches)
+    return SkipPlan(plan.contest, plan.threshold, batches).draw(source)
+
+
+def _by_row(plan: SkipPlan, rows: int, drawn: Hits) -> tuple[Hits, Indices]:
+    """(the hits of all rows, row by row; where those of each row end). The words stay where they are."""
+    sizes = np.zeros(LEVELS[-1] + 1, np.int64)
+    for batch in plan.batches:
+        sizes[batch.level] = len(batch.starts)
+    starts = np.concatenate([batch.starts for batch in plan.batches])
+    owner, member = np.divmod(drawn.index, sizes[drawn.level])
+    by = np.argsort(owner.astype(np.int16), kind="stable")
+    index = starts[(np.cumsum(sizes) - sizes)[drawn.level] + member]
+    return Hits(index[by], drawn.words, drawn.level[by]), np.cumsum(np.bincount(owner, minlength=rows))

@@ -20,14 +20,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.exact.noise_distributions import LN2, Noise
-from shortlist.exact.partial_reals import failures_before_success
-from shortlist.exact.score_intervals import Contest
+from shortlist.exact.noise import LN2, Noise
+from shortlist.exact.reals import Contest, failures_before_success, kth_largest
 from shortlist.sampling.entropy import Source
 
 CHUNK = 1 << 15
@@ -284,3 +285,307 @@ def histogram(heights: Floats) -> Indices:
     """How many stand at each height -50, -49.5, .., 50. Those below -50 are too low to matter."""
     bins = np.clip(np.floor(2 * heights) + 101, 0, BINS).astype(np.int64)
     return np.bincount(bins, minlength=BINS + 1)[1:]
+
+
+LOOKED = 32
+"""So many high runs are looked into before many hits are paid for."""
+HIGHER = 24
+"""How many thresholds above are tried then, half a unit from one to the next."""
+
+PLACES = 191
+"""Thresholds -50, -49.5, .., 45."""
+
+EIGHTHS = 400
+"""Eighths of a unit in 50."""
+
+GRID = np.arange(-100, PLACES - 100) / 2
+"""Thresholds; heights are rounded down to the same grid of half units."""
+
+
+def choose_threshold(contest: Contest, tops: Values) -> float:
+    """The highest threshold that, by what is known, more than enough candidates will pass.
+
+    Known are the maxima of blocks (`tops`, a sure lower bound on how many pass) and a fixed sample of the scores,
+    counted half.
+    """
+    place, surely_passed = _crowded_place(contest, tops), passing(contest.noise, contest.k)[0]
+    return surely_passed if place < 0 else max(surely_passed, float(GRID[place]))
+
+
+def _crowded_place(contest: Contest, tops: Values) -> int:
+    """The last place in the grid where enough pass; -1 if nowhere. No sum is rounded, whatever its order."""
+    values, wanted = contest.values, enough(contest.k) * WHOLE
+    sample = sampled(len(values), contest.noise)
+    by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[sample.places]))
+    surely = np.convolve(by_tops, sample.chance, "valid").astype(np.float64)
+    some = np.convolve(by_sample, sample.chance, "valid").astype(np.float64)
+    broad = some * some >= BROAD * np.convolve(by_sample, sample.square, "valid").astype(np.float64)
+    return int(np.max(np.flatnonzero((surely >= wanted) | (broad & (sample.each * some >= wanted))), initial=-1))
+
+
+def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float:
+    """A higher threshold, where the maxima of runs (`peaks`) or what the highest of them hold tell of more candidates.
+
+    That is asked where the threshold would cost many hits. How many pass by their maxima is a sure lower bound; how
+    many do in all is told by LOOKED of the runs that stand high: by how many pass in each, or by how many times more
+    pass than by its maximum. That is taken three standard errors lower, unless k surely pass but for a small chance.
+    """
+    chance, wanted = passing(contest.noise, contest.k)[1], enough(contest.k)
+    place = int(np.searchsorted(GRID, threshold, side="right")) - 1
+    higher = np.arange(place + 1, min(place + 1 + HIGHER, len(GRID)))
+    heights, counts = eighths(contest, peaks)
+    surely = _surely(contest.noise, counts, GRID[higher])
+    place = int(np.max(higher[surely >= wanted], initial=place))
+    near = np.flatnonzero(heights >= np.int16(8 * (GRID[place] - NEAR) + EIGHTHS))
+    if len(near) >= 2 * LOOKED:
+        some = near[(np.arange(LOOKED) * 0.6180339887498949 % 1 * len(near)).astype(np.int64)]
+        distance = (higher + BINS - 1)[:, None]
+        passed = held(contest, contest.values, run, some) @ chance[distance - np.arange(BINS)].T
+        highest = heights[some].astype(np.int64) // 4
+        with np.errstate(all="ignore"):
+            each, each_error = _ratio(passed, np.ones_like(passed))
+            times, times_error = _ratio(passed, chance[distance - highest].T)
+            least = np.fmax((each - 3 * each_error) * len(near), (times - 3 * times_error) * surely)
+        likely = (surely >= contest.k + 3 * math.sqrt(contest.k)) & (0.9 * times * surely >= wanted)
+        place = int(np.max(higher[likely | (0.9 * least >= wanted)], initial=place))
+    return max(threshold, float(GRID[place]))
+
+
+def eighths(contest: Contest, scores: Values) -> tuple[NDArray[np.int16], Indices]:
+    """(where these scores stand in eighths from -50 on, rounded down, and cut at 0 and 800; how many at each)."""
+    places = np.clip(np.floor(8 * contest.positions(scores)), -EIGHTHS, EIGHTHS).astype(np.int16) + np.int16(EIGHTHS)
+    return places, np.bincount(places, minlength=2 * EIGHTHS + 1)
+
+
+def _surely(noise: Noise, counts: Indices, thresholds: Floats) -> Floats:
+    """How many pass each threshold, on the average, of so many at each height in eighths; the lowest pass none."""
+    some = np.flatnonzero(counts[1:]) + 1
+    passed: Floats = np.exp(noise.log_survival(thresholds[:, None] - (some - EIGHTHS) / 8)) @ counts[some]
+    return passed
+
+
+def _ratio(passed: Floats, beside: Floats) -> tuple[Floats, Floats]:
+    """(how many pass for each of those beside, in all rows together; its standard error)."""
+    ratio = passed.sum(axis=0) / beside.sum(axis=0)
+    return ratio, np.sqrt(((passed - ratio * beside) ** 2).sum(axis=0)) / beside.sum(axis=0)
+
+
+NEAR = 7.0
+"""Runs whose maximum is not further below a threshold stand high."""
+
+WHOLE, BROAD = 2.0**30, 2.0**35
+"""Chances are whole numbers of 2^-30; so many scores of a sample must tell the same: 32, in these units."""
+
+
+def enough(k: int) -> float:
+    """So many are expected to pass, so that k do but for a small chance."""
+    return k + 5 * math.sqrt(k) + 8
+
+
+def nearly_enough(k: int) -> float:
+    """The same for many rows of few candidates: one row in thousands has too few, and is raced anew in little time."""
+    return k + 3.5 * math.sqrt(k) + 4
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a threshold is chosen by: a sample of positions, and the chances of noise, as whole numbers."""
+
+    places: Indices
+    each: float
+    """So many candidates each of them stands for."""
+    chance: Indices
+    """Of noise that passes a distance, in half units."""
+    square: Indices
+
+
+@lru_cache(maxsize=16)
+def sampled(d: int, noise: Noise) -> Sample:
+    """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it.
+
+    They are counted half. Beside them the chances to pass each distance, and their squares, rounded down to whole
+    numbers of 2^-30.
+    """
+    starts = np.arange(256) * 0.6180339887498949 % 1 * (d - 7)
+    places = (starts.astype(np.int64)[:, None] + np.arange(8)).ravel()
+    chance = passing(noise, 1)[1]
+    whole, square = (np.floor(one * WHOLE).astype(np.int64) for one in (chance, chance**2))
+    return Sample(places, 0.5 * (d / len(places)), whole, square)
+
+
+@lru_cache
+def passing(noise: Noise, k: int) -> tuple[float, Floats]:
+    """(what k draws of noise all pass but for a chance of 1e-5, the chance to pass each distance)."""
+    almost_one = np.array([2**64 - 1 - int(2.0**64 * 1e-5 / k)], np.uint64)
+    distance = np.arange(-200, PLACES) / 2
+    return float(noise.quantile(almost_one, 0)[0][0]), np.exp(noise.log_survival(distance))
+
+
+OPEN_BLOCK, OPEN_RUN, OPEN_SMALL = 10, 5, 0
+"""Blocks at this level or below are tested run by run, runs small block by small block, and these one by one.
+
+A test costs about as much as a hit. The maxima of runs are known; those of small blocks are read first.
+"""
+
+RUN, SMALL = 512, 32
+"""So many scores are in a run, and in a small block."""
+
+COPIED = 1 << 16
+"""So many scores of opened runs are copied at a time."""
+
+MANY = 1 << 13
+"""So many hits are paid for without a second look at the threshold."""
+
+
+def make_plan(
+    values: Values, k: int, scale: Fraction, noise: Noise, block: int, threshold: float | None = None
+) -> SkipPlan:
+    """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
+    maxima = Maxima.of(values, block)
+    layout, centre = None, kth_largest(np.append(maxima.tops, values[maxima.rest :]), k)
+    if centre > -math.inf:
+        layout = Layout.of(Contest(values, k, scale, noise, centre), maxima, threshold)
+    if layout is None or layout.is_crowded():
+        centre = _kth_largest(values, maxima.peaks, maxima.run, k)
+        layout = Layout.of(Contest(values, k, scale, noise, centre), maxima, threshold)
+    return layout.plan()
+
+
+def plan_of_all(values: Values, k: int, scale: Fraction, noise: Noise, threshold: float | None = None) -> SkipPlan:
+    """The plan of a contest in which every candidate has a level of its own, for many draws; `threshold` as above."""
+    contest = Contest(values, k, scale, noise, kth_largest(values, k))
+    heights = contest.positions(values)
+    if threshold is None:
+        threshold, chance = passing(noise, k)
+        crowd = np.convolve(histogram(heights + 0.25), chance, "valid")  # heights to the nearest half
+        threshold = max([threshold, *GRID[crowd >= nearly_enough(k)].tolist()])
+    one_by_one = ByLevel.of_levels(whole_levels(noise, heights, threshold))
+    return SkipPlan(contest, threshold, tuple(one_by_one.batches(above=-1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Maxima:
+    """The largest score of each block and of each run."""
+
+    block: int
+    run: int
+    """So many scores are in each; a block is a number of runs."""
+    tops: Values
+    """Of blocks."""
+    peaks: Values
+    """Of runs."""
+
+    @classmethod
+    def of(cls, values: Values, block: int) -> Maxima:
+        run = min(block, RUN)
+        peaks = block_maxima(values, run)
+        return cls(block, run, peaks if block == run else block_maxima(peaks, block // run), peaks)
+
+    @property
+    def rest(self) -> int:
+        """From here on there is no whole block."""
+        return len(self.tops) * self.block
+
+    def blocks(self, contest: Contest, threshold: float) -> ByLevel:
+        """All blocks."""
+        return ByLevel.of(contest, self.tops, threshold, np.arange(len(self.tops)) * self.block, self.block)
+
+    def runs(self, contest: Contest, threshold: float, opened: Indices) -> ByLevel:
+        """The runs of these blocks."""
+        near = ((opened // self.run)[:, None] + np.arange(self.block // self.run)).ravel()
+        return ByLevel.of(contest, self.peaks[near], threshold, near * self.run, self.run)
+
+    def small(self, contest: Contest, threshold: float, opened: Indices) -> ByLevel:
+        """The small blocks of these runs: every `run // SMALL`-th score of a run."""
+        stride = self.run // SMALL
+        largest = _column_maxima(contest.values, self.run, opened // self.run)
+        starts = (opened[:, None] + np.arange(stride)).ravel()
+        return ByLevel.of(contest, largest, threshold, starts, SMALL, stride)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The levels of blocks against a threshold, and of the parts of those that stand near it or above."""
+
+    contest: Contest
+    threshold: float
+    blocks: ByLevel
+    runs: ByLevel | None = None
+    """Of blocks that are tested run by run; None if there are none."""
+    small: ByLevel | None = None
+    """Of runs that are tested part by part."""
+
+    @classmethod
+    def of(cls, contest: Contest, maxima: Maxima, threshold: float | None = None) -> Layout:
+        """Against this threshold, or against one that fits the scores."""
+        chosen = choose_threshold(contest, maxima.tops) if threshold is None else threshold
+        blocks = maxima.blocks(contest, chosen)
+        if threshold is None and blocks.hits(OPEN_RUN) >= MANY:
+            chosen = raised(contest, maxima.peaks, maxima.run, chosen)
+            blocks = maxima.blocks(contest, chosen)
+        opened = blocks.up_to(OPEN_BLOCK)
+        if not len(opened):
+            return cls(contest, chosen, blocks)
+        runs = maxima.runs(contest, chosen, opened)
+        opened = runs.up_to(OPEN_RUN)
+        return cls(contest, chosen, blocks, runs, maxima.small(contest, chosen, opened) if len(opened) else None)
+
+    def is_crowded(self) -> bool:
+        """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
+        return self.small is not None and self.small.high >= 2 * self.contest.k
+
+    def plan(self) -> SkipPlan:
+        """Every candidate in a group of its own level, its small block's, its run's or its block's."""
+        contest, rest = self.contest, len(self.blocks.starts) * self.blocks.length
+        batches, singles = [*self.blocks.batches(above=OPEN_BLOCK)], np.arange(rest, len(contest.values))
+        if self.runs is not None:
+            batches += self.runs.batches(above=OPEN_RUN)
+        if self.small is not None:
+            batches += self.small.batches(above=OPEN_SMALL)
+            opened = self.small.up_to(OPEN_SMALL)[:, None] + np.arange(SMALL) * self.small.stride
+            singles = np.append(opened.ravel(), singles)
+        if len(singles):
+            one_by_one = ByLevel.of(contest, contest.values[singles], self.threshold, singles, 1)
+            batches += one_by_one.batches(above=-1)
+        return SkipPlan(contest, self.threshold, tuple(batches))
+
+
+def block_maxima(values: Values, block: int) -> Values:
+    """The maximum of each whole block, which `reduceat` finds in about half the time of `max(axis=1)`."""
+    whole = len(values) // block * block
+    largest: Values = np.maximum.reduceat(values[:whole], np.arange(0, whole, block))
+    return largest
+
+
+def _column_maxima(values: Values, run: int, hot: Indices) -> Values:
+    """The maximum of each column of these runs, as rows of `run // SMALL`: that is faster than short rows are.
+
+    A few runs at a time, so that what is copied stays small and near.
+    """
+    columns, whole = run // SMALL, len(values) // run
+    runs = values[: whole * run].reshape(whole, SMALL, columns)
+    some = max(1, COPIED // run)
+    parts = [runs[hot[i : i + some]].max(axis=1).ravel() for i in range(0, len(hot), some)]
+    return np.concatenate(parts) if parts else np.empty(0, runs.dtype)
+
+
+def block_size(d: int, k: int) -> int | None:
+    """At least 16 k blocks of 32 to 1024 scores, or 32 k larger ones; None where drawing in full is as fast."""
+    for block in (4096, 2048):
+        if d >= 32 * k * block:
+            return block
+    for block in (1024, 512, 256, 128, 64, SMALL):
+        if d >= 16 * k * block:
+            return block
+    return None
+
+
+def _kth_largest(values: Values, peaks: Values, run: int, k: int) -> int | float:
+    """The k-th largest score. It stands in the rest or in one of the k runs with the largest maxima."""
+    best = np.argpartition(peaks, len(peaks) - k)[len(peaks) - k :]
+    runs, top = values[: len(peaks) * run].reshape(-1, run), values[len(peaks) * run :]
+    some = max(1, COPIED // run)
+    for i in range(0, k, some):
+        scores = np.append(top, runs[best[i : i + some]])
+        top = np.partition(scores, len(scores) - k)[len(scores) - k :] if len(scores) > k else scores
+    return kth_largest(top, k)

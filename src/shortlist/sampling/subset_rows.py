@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Words
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_draw import first_proposal, time_slice
-from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
+from shortlist.sampling.subsets import ERROR, Envelope, Proposal, accepted, first_proposal, time_slice
 from shortlist.sampling.uniforms import HALF, WordStream
 
 

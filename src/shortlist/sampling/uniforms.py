@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
+from shortlist.exact.reals import Uniform, ball, formula, is_positive
 from shortlist.sampling.entropy import Source
 
 if TYPE_CHECKING:

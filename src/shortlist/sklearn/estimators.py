@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.choose import top_k
-from shortlist.exact.noise_distributions import LAPLACE
-from shortlist.mechanisms.checks import checked_source
+from shortlist.exact.noise import LAPLACE
+from shortlist.mechanisms.base import checked_source
 from shortlist.privacy import Ledger, PureDP
-from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.scores import Scores
 
 Result = TypeVar("Result")

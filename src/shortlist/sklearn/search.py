@@ -21,11 +21,11 @@ from sklearn.utils.validation import (
 
 from shortlist._arrays import Indices, checked_flag
 from shortlist.accounting.tuned import RunLaw
-from shortlist.exact.noise_distributions import LAPLACE
-from shortlist.mechanisms.checks import checked_source
+from shortlist.exact.noise import LAPLACE
+from shortlist.mechanisms.base import checked_source
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
-from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, subset
 from shortlist.sklearn.estimators import LogisticRegression, check_table, in_one_line, labels_of, same
 from shortlist.tuning.best import tune

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shortlist.exact.key_bars import LARGEST_MOST, MOST
+from shortlist.exact.thresholds import LARGEST_MOST, MOST
 from shortlist.sampling.entropy import SECURE
 
 BETWEEN = "\x1f"

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Mask
 from shortlist._files import as_text
-from shortlist.exact.key_bars import UNIT
+from shortlist.exact.thresholds import UNIT
 from shortlist.tables.caps import BETWEEN, Cap
 
 

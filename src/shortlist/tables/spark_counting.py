@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
-from shortlist.exact.key_bars import UNIT
+from shortlist.exact.thresholds import UNIT
 from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 

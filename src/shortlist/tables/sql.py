@@ -11,7 +11,7 @@ from typing import Any
 
 from shortlist._arrays import Frame
 from shortlist._files import bytewise, unnested
-from shortlist.exact.key_bars import UNIT
+from shortlist.exact.thresholds import UNIT
 from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question

@@ -25,7 +25,7 @@ from shortlist.accounting.tuned import (
     pure_cost,
 )
 from shortlist.exact.crossing import crossing, narrowed, neighbours
-from shortlist.mechanisms.checks import Budget, check_ledger, checked_source, checked_weights
+from shortlist.mechanisms.base import Budget, check_ledger, checked_source, checked_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release_io import (
     FLAG,

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortlist.exact import subset_chances
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.quality import good_ranks, great_ranks
-from shortlist.exact.ranked_subsets import ranked
-from shortlist.exact.subset_chances import chances, covered
-from shortlist.exact.subset_classes import Classes, log_sum
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.subsets import Classes, log_sum, ranked
 from shortlist.mechanisms import CanonicalTopK
-from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
+from shortlist.utility import sets as subset_chances
+from shortlist.utility.quality import good_ranks, great_ranks
+from shortlist.utility.sets import chances, covered, inclusion_probabilities, number_correct, quality, success_bounds
 from tests.helpers.subset_law import subset_law
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"

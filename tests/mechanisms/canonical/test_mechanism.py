@@ -11,9 +11,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise import EXPONENTIAL
 from shortlist.mechanisms import CanonicalTopK
-from shortlist.mechanisms.canonical.mechanism import NOTHING, default_gamma
+from shortlist.mechanisms.sets import NOTHING, default_gamma
 from shortlist.privacy import BoundedRange
 from tests.helpers.subset_law import counted, subset_law
 from tests.helpers.support import assert_law, full_size, sized

@@ -9,13 +9,11 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import PureDP
+from shortlist.audit.certified.base import PRECISION, Law, choice_law
+from shortlist.audit.certified.sets import rounded_utilities
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.law import Law
-from shortlist.certified.races import choice_law
 from shortlist.mechanisms import CanonicalTopK
-from shortlist.mechanisms.canonical.certified import rounded_utilities
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind

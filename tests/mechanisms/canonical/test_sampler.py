@@ -12,24 +12,16 @@ import pytest
 
 from shortlist._arrays import Runs
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
-from shortlist.exact.partial_reals import Uniform, formula, is_positive
-from shortlist.exact.ranked_subsets import ranked
-from shortlist.exact.subset_classes import log_sum, relevant
-from shortlist.mechanisms.canonical.sampler import (
-    SubsetRace,
-    envelope_of,
-    exponential_class,
-    groups_of,
-    gumbel_class,
-    prepare_subsets,
-)
-from shortlist.sampling import subset_draw as groups
-from shortlist.sampling import subset_draw as thinning
-from shortlist.sampling import subset_rejection as envelopes
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
+from shortlist.exact.reals import Uniform, formula, is_positive
+from shortlist.exact.subsets import log_sum, ranked, relevant
+from shortlist.sampling import subsets as envelopes
+from shortlist.sampling import subsets as groups
+from shortlist.sampling import subsets as thinning
 from shortlist.sampling import uniforms
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.subset_draw import first_arrival
+from shortlist.sampling.sets import SubsetRace, envelope_of, exponential_class, groups_of, gumbel_class, prepare_subsets
+from shortlist.sampling.subsets import first_arrival
 from shortlist.sampling.uniforms import WordStream, subset
 from tests.helpers.subset_law import counted, subset_law
 from tests.helpers.support import assert_law, full_size, histogram, sized
@@ -271,7 +263,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
         ([5, 4, 4, 1], 2),
     ):
         for negligible in (27.0, 1.0, -2.0):
-            monkeypatch.setattr("shortlist.exact.subset_classes.LEFT_OUT_LOG", negligible)
+            monkeypatch.setattr("shortlist.exact.subsets.LEFT_OUT_LOG", negligible)
             envelope = envelope_of(ranked(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
             if envelope.rest is not None:
                 rest = envelope.rest()

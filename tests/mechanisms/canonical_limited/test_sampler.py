@@ -11,15 +11,15 @@ import pytest
 from flint import arb, ctx
 
 import shortlist as sl
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.stability_test import GaussianTest, LaplaceTest
-from shortlist.mechanisms.canonical_limited.sampler import LimitedSets, log_partial_sums
-from shortlist.mechanisms.large_gap import sampler as rationals
-from shortlist.mechanisms.stable import sampler as passing
-from shortlist.mechanisms.stable.sampler import passes, passes_many
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.thresholds import GaussianTest, LaplaceTest
+from shortlist.sampling import stable as passing
+from shortlist.sampling import stable as rationals
 from shortlist.sampling import uniforms as shares
-from shortlist.sampling.race_batch import Runner, best_of, how_many_above
+from shortlist.sampling.race import Runner, best_of, how_many_above
+from shortlist.sampling.stable import passes, passes_many
 from shortlist.sampling.uniforms import WordStream, many_below
+from shortlist.sampling.unknown_domain import LimitedSets, log_partial_sums
 from tests.helpers.support import assert_law, full_size, sized
 from tests.sampling.test_race import coarse, without_floats
 
@@ -267,7 +267,7 @@ def test_a_score_beyond_floats_loses_whatever_the_words_are(word):
 
 
 def test_a_chance_that_is_not_enclosed_at_once_is_computed_further():
-    from shortlist.exact.stability_test import OptimalTest
+    from shortlist.exact.thresholds import OptimalTest
 
     test = OptimalTest(Fraction(1e100), Fraction(1e-6))
     gaps = np.array([0, 1, 2] * 20)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
-from shortlist.mechanisms.gaps.mechanism import checked_gap_noise, selection_scale
+from shortlist.mechanisms.gaps import checked_gap_noise, selection_scale
 from tests.helpers.box import shifts
 from tests.mechanisms.gaps.by_formula import gap_density, nodes, worst_gap_ratio
 

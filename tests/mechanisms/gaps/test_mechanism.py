@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
 from shortlist.mechanisms import ExponentialWithGap, HybridTopK, MeasuredTopK, SparseVector, TopKWithGaps
-from shortlist.mechanisms.exponential_gap.mechanism import p_value_of
+from shortlist.mechanisms.gaps import p_value_of
 from shortlist.privacy import ZCDP
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import noting
@@ -158,7 +158,7 @@ class Recorded:
     [(False, "laplace", 4), (True, "laplace", 1), (True, "exponential", 0.5), (False, "exponential", 2)],
 )
 def test_half_selects_and_half_measures_with_the_right_scales(monkeypatch, monotone, noise, ratio):
-    from shortlist.mechanisms.gaps import mechanism as module
+    from shortlist.mechanisms import gaps as module
 
     recorded = Recorded()
     asked: list[Any] = []

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
-from shortlist.certified.law import Law
-from shortlist.exact.quality import Quality
 from shortlist.mechanisms import (
     ExponentialWithGap,
     GumbelTopKValues,
@@ -19,6 +18,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.testing import seeded
+from shortlist.utility.quality import Quality
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind
 

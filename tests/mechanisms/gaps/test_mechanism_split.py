@@ -11,7 +11,7 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit.prove import prove_mechanism
 from shortlist.mechanisms import MeasuredTopK
-from shortlist.mechanisms.gaps.mechanism import DEVIATIONS, least_variance_split
+from shortlist.mechanisms.gaps import DEVIATIONS, least_variance_split
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 

@@ -14,18 +14,17 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
-from shortlist.certified.law import Law
-from shortlist.exact.partial_reals import ball
-from shortlist.exact.ranked_subsets import ranked
+from shortlist.exact.reals import ball
+from shortlist.exact.subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
-from shortlist.mechanisms.canonical.law import cuts_of, quality_of
-from shortlist.mechanisms.guarded import mechanism
-from shortlist.mechanisms.guarded import sampler as module
-from shortlist.mechanisms.guarded.law import guarded_chances
-from shortlist.mechanisms.guarded.mechanism import junk_from, rho_of, share_of
-from shortlist.mechanisms.guarded.sampler import guarded
-from shortlist.sampling.subset_draw import LateArrival
+from shortlist.mechanisms import sets as mechanism
+from shortlist.mechanisms.sets import junk_from, rho_of, share_of
+from shortlist.sampling import sets as module
+from shortlist.sampling.sets import guarded
+from shortlist.sampling.subsets import LateArrival
+from shortlist.utility.sets import cuts_of, guarded_chances, quality_of
 from tests.helpers.support import assert_law, full_size, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass

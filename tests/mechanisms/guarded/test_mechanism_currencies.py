@@ -13,19 +13,19 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP, Scores
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
-from shortlist.exact.noise_distributions import GUMBEL
-from shortlist.exact.partial_reals import ball
-from shortlist.exact.ranked_subsets import ranked
+from shortlist.exact.noise import GUMBEL
+from shortlist.exact.reals import ball
+from shortlist.exact.subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK
-from shortlist.mechanisms.guarded import budgets
-from shortlist.mechanisms.guarded import switch as module
-from shortlist.mechanisms.guarded.law import Utility
-from shortlist.mechanisms.guarded.mechanism import GuardedRace, OneShot, junk_from, rho_of, share_of
-from shortlist.mechanisms.guarded.sampler import guarded
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms import sets as budgets
+from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.mechanisms.sets import GuardedRace, OneShot, junk_from, rho_of, share_of
 from shortlist.privacy import ZCDP, BoundedRange
+from shortlist.sampling import sets as module
+from shortlist.sampling.sets import guarded
+from shortlist.utility.sets import Utility
 from tests.helpers.support import assert_law, full_size, in_suite, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.guarded.by_formula import as_sets, masses, raced, recall, renyi, stick, switched
@@ -223,7 +223,7 @@ def test_the_budget_of_the_switch():
     ],
 )
 def test_recall_on_real_data_is_that_of_the_table(shared_data, name, k, budget, one_shot, wanted, monkeypatch):
-    from shortlist.mechanisms.guarded import mechanism as here
+    from shortlist.mechanisms import sets as here
 
     monkeypatch.setattr(here, "rho_of", lambda k, budget: Fraction(1, 2))  # as the table has it
     monkeypatch.setattr(here, "gamma_of", lambda k, budget: Fraction(1, 2))

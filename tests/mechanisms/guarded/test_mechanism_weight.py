@@ -10,12 +10,12 @@ from scipy.special import gammaln, logsumexp
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
+from shortlist.audit.certified import sets as certified
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
 from shortlist.mechanisms import GuardedTopK
-from shortlist.mechanisms.guarded import certified
-from shortlist.mechanisms.guarded import mechanism as module
-from shortlist.mechanisms.guarded.mechanism import gamma_of, junk_from, rho_of, share_of
+from shortlist.mechanisms import sets as module
+from shortlist.mechanisms.sets import gamma_of, junk_from, rho_of, share_of
 from tests.helpers.support import assert_law, full_size, in_suite, sized
 from tests.helpers.typed import of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law

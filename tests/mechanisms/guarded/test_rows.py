@@ -5,14 +5,13 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, PureDP, Scores
+from shortlist.audit.certified.sets import guarded_law as certified_law
 from shortlist.mechanisms import GuardedTopK
-from shortlist.mechanisms.canonical import sampler
-from shortlist.mechanisms.canonical.sampler import weights_for
-from shortlist.mechanisms.guarded import switch
-from shortlist.mechanisms.guarded.certified import law as certified_law
-from shortlist.mechanisms.guarded.sampler import Guard
+from shortlist.sampling import sets as sampler
+from shortlist.sampling import sets as switch
 from shortlist.sampling import subset_rows
 from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.sets import Guard, weights_for
 from shortlist.sampling.uniforms import WordStream
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind, present

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.ranked_subsets import ranked
-from shortlist.mechanisms.guarded.weights import Family
-from shortlist.sampling import subset_rejection as subset_few
+from shortlist.exact.subsets import ranked
+from shortlist.sampling import subsets as subset_few
+from shortlist.sampling.sets import Family
 
 SHAPES: dict[str, Callable[[int], Any]] = {
     "zipf": lambda d: np.floor(1e4 / np.arange(1, d + 1) ** 0.8).astype(np.int64),

@@ -8,11 +8,11 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.exact import sequence_junk
-from shortlist.exact.sequence_classes import ladder
+from shortlist.audit.certified.lists import guarded_list_law as law
+from shortlist.exact import sequences as sequence_junk
+from shortlist.exact.sequences import ladder
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, OneshotTopK, OrderedCanonicalTopK
-from shortlist.mechanisms.guarded_list import mechanism as module
-from shortlist.mechanisms.guarded_list.certified import law
+from shortlist.mechanisms import lists as module
 from shortlist.privacy import ZCDP, PureDP
 from tests.helpers.support import assert_law
 

@@ -7,14 +7,14 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
+from shortlist.audit.certified.lists import guarded_list_law as law
 from shortlist.audit.prove import prove_mechanism
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
 from shortlist.mechanisms.entry import Request
-from shortlist.mechanisms.guarded_list.certified import law
-from shortlist.mechanisms.guarded_list.entry import Sought
-from shortlist.mechanisms.guarded_list.mechanism import SHARE
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.lists import SHARE
+from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.mechanisms.registry import Sought
 from shortlist.method_choice import by_rule
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.support import assert_law, full_size, in_suite, sized

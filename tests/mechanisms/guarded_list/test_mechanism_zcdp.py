@@ -8,16 +8,16 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
+from shortlist.audit.certified import lists as certified
+from shortlist.audit.certified.lists import guarded_list_law as law
 from shortlist.audit.prove import prove_mechanism
-from shortlist.exact.noise_distributions import GUMBEL
+from shortlist.exact.noise import GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.entry import Request
-from shortlist.mechanisms.guarded_list import certified
-from shortlist.mechanisms.guarded_list.certified import law
-from shortlist.mechanisms.guarded_list.switch import SLOPE, ListSwitch, held_by_junk
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.method_choice import by_rule
 from shortlist.privacy import ZCDP
+from shortlist.sampling.sequences import SLOPE, ListSwitch, held_by_junk
 from tests.helpers.support import assert_law, in_suite
 from tests.helpers.typed import present
 

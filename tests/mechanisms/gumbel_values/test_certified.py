@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.audit.certified.race import Clocks
 from shortlist.audit.prove import prove_mechanism
 from shortlist.mechanisms import GumbelTopKValues
-from shortlist.mechanisms.gumbel_values.certified import Clocks
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
 from tests.helpers.support import full_size, in_suite, sized

@@ -7,11 +7,11 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.exact.noise_distributions import GUMBEL
+from shortlist.exact.noise import GUMBEL
 from shortlist.mechanisms import GumbelTopKValues
-from shortlist.mechanisms.gumbel_values.mechanism import EULER
+from shortlist.mechanisms.gaps import EULER
 from shortlist.privacy import ZCDP, ApproxDP, GumbelDP, PureDP
-from shortlist.sampling.additive import add_noise
+from shortlist.sampling.thresholds import add_noise
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 

@@ -8,9 +8,9 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.mechanisms import NoisyHistogram
-from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.base import Budget
 from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.registry import METHODS
 from tests.helpers.terminal import called
 
 ROWS = pl.DataFrame({"user": [n // 4 for n in range(400)], "item": [f"i{n % 7}" for n in range(400)]})

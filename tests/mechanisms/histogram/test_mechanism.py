@@ -11,7 +11,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.exact.noise_distributions import GAUSSIAN, LAPLACE
+from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.mechanisms import NoisyHistogram, OneshotTopK
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present

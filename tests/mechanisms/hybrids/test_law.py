@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.certified.curves import NAMED, below, density, product, rational, survival
+from shortlist.audit.certified.base import NAMED, below, density, product, rational, survival
 from shortlist.mechanisms import HybridSparseVector, HybridTopK
 from tests.helpers.support import assert_law
 

@@ -9,12 +9,12 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.exact import sequence_classes
-from shortlist.exact.sequence_laws import levels, within
+from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-from shortlist.sampling import sequence_draw
+from shortlist.sampling import sequences as sequence_draw
 from shortlist.sampling import uniforms as shares
+from shortlist.utility.lists import levels, within
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 

@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import norm
 
 from shortlist import ZCDP, ApproxDP
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
-from shortlist.exact.key_bars import Cap, pair_bar
+from shortlist.exact.thresholds import Cap, pair_bar
 from shortlist.exact.truncated_geometric import public_coin
 from shortlist.mechanisms import KeySet
 from shortlist.scores import Scores

@@ -9,11 +9,11 @@ from scipy.stats import norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.exact.key_bars import UNIT, weight
+from shortlist.exact.thresholds import UNIT, weight
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import KeySet
-from shortlist.mechanisms.keys.sampler import GeometricKeys, named_keys
 from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.unknown_domain import GeometricKeys, named_keys
 from shortlist.testing import seeded
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.helpers.typed import present

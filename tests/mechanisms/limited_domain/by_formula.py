@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.certified.races import ordered_law
+from shortlist.audit.certified.base import ordered_law
 
 
 def working_list(h, limit, strict=True):

@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from shortlist.exact.unknown_domain_thresholds import canonical_offset, dummies, exponential_offset
+from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.privacy import ThinnedRange
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law, neighbours, worst
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.unknown_domain_thresholds import canonical_offset
-from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
-from shortlist.mechanisms.limited_domain.law import (
+from shortlist.exact.thresholds import canonical_offset
+from shortlist.testing import seeded
+from shortlist.utility.unknown_domain import (
     FEW_PAIRS,
     BarredRace,
     _ringing_at_once,
     _ringing_one_by_one,
+    canonical_limited_domain,
     correct_labels,
 )
-from shortlist.testing import seeded
 
 COUNTS = np.array([7, 5, 4, 3, 3, 1])
 
@@ -128,6 +128,6 @@ def test_many_labels_have_the_recall_of_labels_counted_one_by_one(monkeypatch):
     law = BarredRace.of(counts, 10, 0.05, 1e-6, 1000)
     assert len(law.log_rate) * law.k > FEW_PAIRS
     at_once = law.recall()
-    monkeypatch.setattr("shortlist.mechanisms.limited_domain.law.FEW_PAIRS", 10**9)
+    monkeypatch.setattr("shortlist.utility.unknown_domain.FEW_PAIRS", 10**9)
     assert law.recall() == pytest.approx(at_once, abs=1e-12)
     assert 0.2 < at_once < 0.99

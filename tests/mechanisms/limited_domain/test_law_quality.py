@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.exact.quality import ranks_within
+from shortlist.audit.certified.unknown_domain import canonical_limited_law as canonical_law
+from shortlist.audit.certified.unknown_domain import limited_domain_law as law
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
-from shortlist.mechanisms.canonical_limited.certified import law as canonical_law
-from shortlist.mechanisms.limited_domain.certified import law
-from shortlist.mechanisms.limited_domain.law import BarredRace
+from shortlist.utility.quality import ranks_within
+from shortlist.utility.unknown_domain import BarredRace
 from tests.helpers.support import assert_law
 
 CASES = [  # counts, k, epsilon, delta, limit

@@ -10,9 +10,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, Ledger, Scores
-from shortlist.exact.unknown_domain_thresholds import GRID, canonical_offset, dummies, exponential_offset
+from shortlist.exact.thresholds import GRID, canonical_offset, dummies, exponential_offset
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
-from shortlist.mechanisms.unknown_domain import largest_counts, listing
+from shortlist.mechanisms.base import largest_counts, listing
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present

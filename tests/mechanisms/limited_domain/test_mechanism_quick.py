@@ -7,8 +7,8 @@ from shortlist import ApproxDP
 from shortlist.accounting.renyi import many_rounds
 from shortlist.exact.effort import rough, searching
 from shortlist.mechanisms import LimitedDomainTopK
-from shortlist.mechanisms.limited_domain.mechanism import default_limit, quick_list
-from shortlist.mechanisms.oneshot.mechanism import renyi_epsilon_of_a_round
+from shortlist.mechanisms.race import renyi_epsilon_of_a_round
+from shortlist.mechanisms.unknown_domain import default_limit, quick_list
 from shortlist.privacy import ThinnedRange
 from tests.helpers.support import in_suite
 from tests.helpers.typed import of_kind

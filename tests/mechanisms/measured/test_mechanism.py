@@ -8,13 +8,13 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.accounting.guarantees import BoundedRange
+from shortlist.audit.certified import values as certified
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.exact.key_bars import certified_rate, gaussian_rate, keeps
+from shortlist.exact.thresholds import certified_rate, gaussian_rate, keeps
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
-from shortlist.mechanisms.measured import certified
-from shortlist.mechanisms.measured.mechanism import _balanced
+from shortlist.mechanisms.values import _balanced
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present

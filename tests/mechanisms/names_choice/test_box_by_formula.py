@@ -10,13 +10,12 @@ import pytest
 from flint import ctx
 
 from shortlist import ZCDP, ApproxDP
+from shortlist.audit.certified.base import PRECISION
+from shortlist.audit.certified.unknown_domain import choices, mixed_law, sets_law
 from shortlist.audit.prove import prove_mechanism
-from shortlist.certified.curves import PRECISION
-from shortlist.exact.key_bars import weight
+from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import KeySet, NamesChoice
-from shortlist.mechanisms.canonical_limited.certified import sets_law
-from shortlist.mechanisms.names_choice.branches import Branch, limited_list, limited_set
-from shortlist.mechanisms.names_choice.certified import choices, mixed_law
+from shortlist.mechanisms.partition import Branch, limited_list, limited_set
 from tests.helpers.support import full_size, sized
 
 NOTHING = Fraction(0)

@@ -13,11 +13,10 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
+from shortlist.audit.certified.base import PRECISION, Law
+from shortlist.audit.certified.unknown_domain import both_law
 from shortlist.audit.enumeration import prove
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.law import Law
 from shortlist.mechanisms import NamesChoice
-from shortlist.mechanisms.names_choice.certified import both_law
 from shortlist.method_choice import mechanism_for
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present

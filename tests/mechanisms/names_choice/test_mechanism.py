@@ -10,10 +10,10 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist._text import ordinal
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
-from shortlist.certified.law import Law
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
-from shortlist.mechanisms.names_choice.branches import Parts
+from shortlist.mechanisms.partition import Parts
 from shortlist.method_choice import mechanism_for
 from tests.helpers.typed import of_kind, present
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 import shortlist as sl
-from shortlist.mechanisms.names_choice.sampler import Choice
+from shortlist.sampling.unknown_domain import Choice
 
 
 def far(observed, expected, draws):

@@ -8,11 +8,11 @@ from scipy.stats import norm
 
 import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP, Scores
-from shortlist.exact.noise_distributions import GAUSSIAN
+from shortlist.exact.noise import GAUSSIAN
 from shortlist.mechanisms import NoisyMax, OneshotTopK
-from shortlist.mechanisms.noisy_max.gaussian import winner_rate
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.mechanisms.race import winner_rate
 from shortlist.privacy import ZCDP
+from shortlist.utility.race import winner_probabilities
 from tests.helpers.support import assert_law, histogram
 
 BUDGET = ApproxDP(1.0, 0.01)

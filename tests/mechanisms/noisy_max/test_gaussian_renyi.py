@@ -12,7 +12,7 @@ from shortlist import Scores
 from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.audit.prove import law_of
 from shortlist.mechanisms import NoisyMax
-from shortlist.mechanisms.noisy_max.gaussian import renyi_rate
+from shortlist.mechanisms.race import renyi_rate
 from shortlist.privacy import ApproxDP, PureDP, RenyiDP
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law

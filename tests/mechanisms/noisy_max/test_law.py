@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
+from shortlist.utility.race import winner_probabilities
 from tests.helpers.by_force import inclusion, set_probabilities
 from tests.helpers.support import full_size, sized
 
@@ -98,7 +98,7 @@ def test_permute_and_flip_agrees_with_the_integral_over_levels(d, spread):
 def test_many_items_by_cells_agree_with_each_item_by_itself(noise, monkeypatch):
     s = np.random.default_rng(4).exponential(size=3000)
     by_cells = winners(s, noise)
-    monkeypatch.setattr("shortlist.exact.quadrature.FULL_CELL", np.inf)
+    monkeypatch.setattr("shortlist.utility.quadrature.FULL_CELL", np.inf)
     np.testing.assert_allclose(by_cells, winners(s, noise), rtol=1e-11, atol=1e-15)
 
 

@@ -9,10 +9,10 @@ from flint import arb, ctx, fmpq
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
 from shortlist.mechanisms import NoisyMax
-from shortlist.mechanisms.noisy_max.prior import WeightedMax
+from shortlist.mechanisms.race import WeightedMax
 from shortlist.scores import Scores
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, histogram, sized

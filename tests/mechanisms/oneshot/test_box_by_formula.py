@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from shortlist import PureDP
+from shortlist.audit.certified.base import Law, choice_law, custom, gap_density, guarded_choice, ordered_law, set_law
 from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.certified.curves import custom
-from shortlist.certified.law import Law
-from shortlist.certified.races import choice_law, gap_density, guarded_choice, ordered_law, set_law
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.utility.race import winner_probabilities
 
 every = pytest.mark.parametrize("noise", list(KINDS))
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
@@ -60,7 +58,7 @@ def test_many_candidates_and_a_guard():
 
 def test_the_oracle_of_a_gap():
     """k = 1, x = (3, 2), exponential noise of scale 2: the density of (0, g) is e^(-|g - 1| / 2) / 4 (Table 155)."""
-    from shortlist.certified.curves import NAMED
+    from shortlist.audit.certified.base import NAMED
 
     for gap in (0.0, 0.5, 1.0, 3.0):
         density = gap_density([3, 2], (0,), [gap], NAMED["exponential"], 2)

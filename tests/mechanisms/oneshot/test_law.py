@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
-from shortlist.exact.quality import ranks_within
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms.oneshot.law import (
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from shortlist.utility.quality import ranks_within
+from shortlist.utility.race import (
     inclusion_probabilities,
     number_correct,
     quality,
     right_probability,
+    winner_probabilities,
     within_ranks,
 )
 from tests.helpers import by_force
@@ -170,7 +170,7 @@ def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatc
     s = np.random.default_rng(9).exponential(size=300)
     laws: list[Any] = [number_correct, inclusion_probabilities, great, right_probability]
     by_cells = [law(s, k, noise) for law in laws]
-    monkeypatch.setattr("shortlist.exact.quadrature.FULL_CELL", np.inf)
+    monkeypatch.setattr("shortlist.utility.quadrature.FULL_CELL", np.inf)
     for law, value in zip(laws, by_cells, strict=True):
         np.testing.assert_allclose(value, law(s, k, noise), rtol=1e-9, atol=1e-13)
 

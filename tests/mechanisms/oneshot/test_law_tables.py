@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import GUMBEL, KINDS, noise_named
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
+from shortlist.exact.noise import GUMBEL, KINDS, noise_named
+from shortlist.utility.race import inclusion_probabilities, number_correct, quality, right_probability
 from tests.helpers import by_force
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"

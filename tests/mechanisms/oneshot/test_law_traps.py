@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shortlist.exact import quadrature as panels
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
-from shortlist.exact.quadrature import crowd_of, refined, tilt
-from shortlist.exact.set_chances import spectrum
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
-from shortlist.mechanisms.oneshot.law import number_correct, quality, right_probability
+from shortlist.utility import quadrature as panels
+from shortlist.utility.quadrature import crowd_of, refined, tilt
+from shortlist.utility.race import number_correct, quality, right_probability, spectrum
 from tests.helpers.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
@@ -52,7 +51,7 @@ def test_one_rule_that_is_not_cut_at_the_kinks_is_off(noise, monkeypatch):
     s = np.random.default_rng(0).normal(size=50)
     exact = number_correct(s, 10, noise)
     monkeypatch.setattr(panels, "_cuts", lambda values, levels, noise: np.array(levels))
-    monkeypatch.setattr("shortlist.mechanisms.oneshot.law.refined", lambda evaluate, settled: evaluate(1))
+    monkeypatch.setattr("shortlist.utility.race.refined", lambda evaluate, settled: evaluate(1))
     assert np.abs(number_correct(s, 10, noise) - exact).max() > 1e-7
 
 

@@ -13,7 +13,7 @@ import pytest
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.exact.custom_noise import piecewise_noise
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.privacy import BoundedRange
 from tests.helpers.support import assert_law, full_size, histogram, sized

@@ -9,11 +9,12 @@ import pytest
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.accounting.renyi import largest_range
-from shortlist.exact import sequence_classes
+from shortlist.audit.certified.lists import losses
+from shortlist.audit.certified.lists import ordered_canonical_law as law
+from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK, OrderedCanonicalTopK
-from shortlist.mechanisms.ordered_canonical.certified import law, losses
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-from shortlist.sampling import sequence_draw as sequence_race
+from shortlist.sampling import sequences as sequence_race
 from shortlist.sampling.uniforms import WordStream
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind

@@ -8,7 +8,7 @@ from math import exp, log, sqrt
 import pytest
 from scipy.stats import norm
 
-from shortlist.exact.stability_test import GaussianTest, quantile_above
+from shortlist.exact.thresholds import GaussianTest, quantile_above
 from shortlist.privacy import ZCDP
 from tests.mechanisms.stable.test_box_by_formula import chances, renyi, sorted_sets
 

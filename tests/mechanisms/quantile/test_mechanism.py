@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import shortlist as sl
+from shortlist.audit.certified.base import Law
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
 from shortlist.mechanisms import Quantile
-from shortlist.mechanisms.quantile import mechanism as module
-from shortlist.mechanisms.quantile.mechanism import spread
-from shortlist.mechanisms.quantile.nodes import Node
+from shortlist.mechanisms import quantiles as module
+from shortlist.mechanisms.quantiles import spread
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
+from shortlist.sampling.quantiles import Node
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, histogram
 from tests.helpers.typed import of_kind, present

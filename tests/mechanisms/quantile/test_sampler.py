@@ -5,12 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.mechanisms.quantile import sampler
-from shortlist.mechanisms.quantile.law import point_chances, sequence_chances
-from shortlist.mechanisms.quantile.nodes import Node
-from shortlist.mechanisms.quantile.sampler import Choice, Recursion
+from shortlist.sampling import quantiles as sampler
+from shortlist.sampling.quantiles import Choice, Node, Recursion
 from shortlist.sampling.uniforms import WordStream
 from shortlist.testing import seeded
+from shortlist.utility.quantiles import point_chances, sequence_chances
 from tests.helpers.support import assert_law, full_size, histogram, sized
 
 HALF = Fraction(1, 2)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from shortlist.exact.partial_reals import Uniform
-from shortlist.mechanisms.quantile.nodes import Node
-from shortlist.mechanisms.quantile.sampler import Choice
+from shortlist.exact.reals import Uniform
+from shortlist.sampling.quantiles import Choice, Node
 from shortlist.sampling.uniforms import SHARES
 
 

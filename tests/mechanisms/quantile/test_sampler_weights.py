@@ -6,14 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shortlist.mechanisms.quantile.law import point_chances, sequence_chances
-from shortlist.mechanisms.quantile.nodes import Node
-from shortlist.mechanisms.quantile.sampler import Choice, Recursion
 from shortlist.quantile_inputs import asked_of_table
+from shortlist.sampling.quantiles import Choice, Node, Recursion
 from shortlist.sampling.uniforms import WordStream
 from shortlist.tables.dialect import PLAIN
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
+from shortlist.utility.quantiles import point_chances, sequence_chances
 from tests.helpers.support import assert_law, histogram
 
 ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), (5, 3)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise import EXPONENTIAL
 from shortlist.mechanisms import SparseVector
 from tests.helpers.box import shifts
 from tests.helpers.support import full_size, sized

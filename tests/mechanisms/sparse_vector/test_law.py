@@ -5,8 +5,8 @@ import pytest
 from flint import ctx
 
 import shortlist as sl
+from shortlist.audit.certified.threshold import patterns, transcript
 from shortlist.mechanisms import SparseVector
-from shortlist.mechanisms.sparse_vector.certified import patterns, transcript
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present
 

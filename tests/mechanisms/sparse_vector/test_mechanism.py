@@ -19,7 +19,7 @@ from shortlist import PureDP, Scores
 from shortlist.estimates import Answer
 from shortlist.mechanisms import SparseVector
 from shortlist.privacy import ZCDP, ApproxDP, ExPost
-from shortlist.sampling import noisy_threshold as barrier
+from shortlist.sampling import thresholds as barrier
 from tests.helpers.support import assert_law, full_size, sized
 
 

@@ -11,12 +11,11 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import Release
+from shortlist.audit.certified.base import PRECISION, Law
+from shortlist.audit.certified.threshold import transcript, transcript_law
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.law import Law
 from shortlist.mechanisms import SparseVector
-from shortlist.mechanisms.sparse_vector.certified import transcript, transcript_law
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from shortlist.exact.stability_test import GaussianTest, LaplaceTest, OptimalTest, quantile_above, rate_below
+from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, quantile_above, rate_below
 from tests.mechanisms.limited_domain.by_formula import canonical_law, hockey_stick, neighbours, worst
 
 ORDERS = [1.05, 1.3, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shortlist as sl
+from shortlist.audit.certified.stable import stable_law as law
 from shortlist.mechanisms import LargeGap, StableTopK
-from shortlist.mechanisms.stable.certified import law
 from shortlist.privacy import ZCDP
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present

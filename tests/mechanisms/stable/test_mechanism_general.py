@@ -10,9 +10,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, Scores
+from shortlist.audit.certified.base import Law
 from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.audit.prove import law_of
-from shortlist.certified.law import Law
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ApproxDP
 from shortlist.testing import seeded

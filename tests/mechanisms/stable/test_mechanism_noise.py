@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, Scores
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.testing import seeded
 from studies.broken import catch

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Scores
+from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.certified.law import Law
 from shortlist.mechanisms import OneshotTopK, StableTopK
 from shortlist.privacy import BoundedRange, PureDP, compose
 from shortlist.testing import seeded

@@ -14,10 +14,9 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
+from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of
-from shortlist.certified.curves import PRECISION
-from shortlist.certified.law import Law
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.tables import caps
 from tests.helpers.support import full_size, sized

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortlist._arrays import Frame, FrameKind, Indices, Mask
 from shortlist._frames import own_frame
-from shortlist.exact.key_bars import UNIT
+from shortlist.exact.thresholds import UNIT
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import Row
 from shortlist.tables.columns import type_names, typed_frame

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortlist._arrays import Frame
 from shortlist._frames import own_frame
-from shortlist.exact.key_bars import UNIT
+from shortlist.exact.thresholds import UNIT
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.errors import in_one_sentence

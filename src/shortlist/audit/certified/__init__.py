@@ -1,0 +1,1 @@
+"""Certified laws in ball arithmetic, written from the formulas: they share nothing with what draws."""

@@ -1,0 +1,236 @@
+"""The certified laws of races."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import permutations, product
+from typing import TYPE_CHECKING, Any, Self
+
+from flint import arb, arb_series, ctx, fmpq
+
+from shortlist.audit.certified.base import (
+    GAPS,
+    NAMED,
+    PRECISION,
+    Law,
+    gap_density,
+    gap_grid,
+    noise_name,
+    ordered_law,
+    power,
+    rational,
+    rounded_up,
+    set_law,
+)
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
+    from shortlist.mechanisms.race import NoisyMax, OneshotTopK
+    from shortlist.scores import Scores
+
+
+def noisy_max_law(mechanism: NoisyMax, scores: Scores) -> Law:
+    """{(winner,): chance}: one-shot top-k of one; with a prior, weights times powers of e."""
+    if mechanism.prior is not None:
+        return _weighted(mechanism, scores)
+    return Law(ordered_law(scores.values.tolist(), 1, noise_name(mechanism.noise), mechanism._top_one._scale(scores)))
+
+
+def _weighted(mechanism: NoisyMax, scores: Scores) -> Law:
+    """P[i] = w_i e^(x_i / scale) / sum; nothing of a candidate at -inf."""
+    scale, prior = rational(mechanism._top_one._scale(scores)), mechanism.prior or ()
+    places = [None if x == -float("inf") else rational(x) / scale for x in scores.values.tolist()]
+    shares = [arb(0) if s is None else arb(rational(w)) * power(s) for w, s in zip(prior, places, strict=True)]
+    total = sum(shares, arb(0))
+    return Law({(i,): share / total for i, share in enumerate(shares)})
+
+
+def oneshot_law(mechanism: OneshotTopK, scores: Scores) -> Law:
+    """The list where its law is enumerated in order, the set elsewhere."""
+    noise = noise_name(mechanism.noise)
+    race = ordered_law if mechanism.ordered and (mechanism.k <= 2 or noise == "gumbel") else set_law
+    return Law(race(scores.values.tolist(), mechanism.k, noise, mechanism._scale(scores)))
+
+
+def gaps_law(mechanism: TopKWithGaps, scores: Scores) -> Law:
+    """The density of (order, gaps), on a grid of gaps."""
+    return Law(_densities(mechanism, scores, mechanism._scale(scores)), density=True)
+
+
+def measured_law(mechanism: MeasuredTopK, scores: Scores) -> Law:
+    """The density of (order, gaps, measurements), of which values and gaps are a one-to-one function."""
+    selection, measurement = mechanism._scales(scores)
+    x, scale = [rational(value) for value in scores.values.tolist()], rational(measurement)
+    densities = {}
+    for (order, gaps), value in _densities(mechanism, scores, selection).items():
+        for measurements in product((-8, 0, 8), repeat=mechanism.k):
+            distance = sum((abs(fmpq(at) - x[i]) for i, at in zip(order, measurements, strict=True)), start=fmpq(0))
+            densities[order, gaps, measurements] = value * power(-distance / scale)
+    return Law(densities, density=True)
+
+
+def _densities(mechanism: TopKWithGaps | MeasuredTopK, scores: Scores, scale: Fraction) -> dict[Any, arb]:
+    x, noise = scores.values.tolist(), NAMED[mechanism.noise]
+    return {
+        (order, gaps): gap_density(x, order, gaps, noise, scale)
+        for order in permutations(range(len(x)), mechanism.k)
+        for gaps in gap_grid(mechanism.k, scale)
+    }
+
+
+def exponential_gap_law(mechanism: ExponentialWithGap, scores: Scores) -> Law:
+    """The joint density of winner and gap is logistic: e^(theta - g) / (1 + e^(theta - g))^2 (Theorem 86).
+
+    Of a given winner divided by its chance, 1 / (1 + e^-theta).
+    """
+    labels = list(scores.labels)
+    given = None if mechanism.winner is None else labels.index(mechanism.winner)
+    scale = mechanism._scale(scores)
+    m = [rational(Fraction(value) / scale) for value in scores.values.tolist()]
+    densities: dict[Hashable, arb] = {}
+    for s in range(len(m)) if given is None else (given,):
+        theta = arb(m[s]) - sum((power(m[j]) for j in range(len(m)) if j != s), start=arb(0)).log()
+        for gap in GAPS:
+            odds = (theta - arb(gap)).exp()
+            densities[s, gap] = odds / (1 + odds) ** 2
+            if given is not None:
+                densities[s, gap] *= 1 + (-theta).exp()
+    return Law(densities, density=True)
+
+
+Pairs = tuple[tuple[Fraction, Fraction], ...]
+"""(x_i / scale, y_i / scale) of clocks."""
+Means = list[tuple[arb, int]]
+"""Different ones, and how many waits have each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """The first k of clocks with rates e^exponent: which ring, and when."""
+
+    exponents: tuple[Fraction, ...]
+    k: int
+
+    def stick(self, other: Self, epsilon: float) -> float:
+        """sup over events S of P(S) - e^epsilon P'(S), rounded up."""
+        return _stick(self._beside(other), self.k, Fraction(epsilon))
+
+    def log_moment(self, other: Self, order: float) -> float:
+        """ln of the sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
+        with ctx.workprec(PRECISION):
+            orders = _orders(self._beside(other), self.k)
+            return rounded_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)).log())
+
+    def _beside(self, other: Self) -> Pairs:
+        """Clocks that are renamed, or all run faster by the same factor under both laws, tell the same."""
+        top = max(self.exponents)
+        return tuple(sorted((x - top, y - top) for x, y in zip(self.exponents, other.exponents, strict=True)))
+
+
+def gumbel_values_law(mechanism: GumbelTopKValues, scores: Scores) -> Clocks:
+    """The clocks of these scores under the mechanism's own noise."""
+    scale = mechanism.scale(scores)
+    return Clocks(tuple(Fraction(value) / scale for value in scores.values.tolist()), mechanism.k)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Clocks in the order in which k of them ring; `times` orders are like it."""
+
+    times: int
+    rung: Pairs
+    rates: list[tuple[arb, arb]]
+    """(W_j, V_j)"""
+    here: Means
+    there: Means
+    p: arb
+    q: arb
+
+    def stick(self, epsilon: Fraction) -> arb:
+        c = epsilon - sum((x - y for x, y in self.rung), Fraction(0))
+        return self.p * _above(self.here, c) - power(rational(epsilon)) * self.q * _above(self.there, c)
+
+    def moment(self, order: Fraction) -> arb:
+        a, value = arb(rational(order)), arb(1)
+        for (x, y), (here, there) in zip(self.rung, self.rates, strict=True):
+            rate = a * here + (1 - a) * there
+            if not rate > 0:
+                return arb(math.inf)
+            value *= power(rational(order * x + (1 - order) * y)) / rate
+        return value
+
+
+@lru_cache(maxsize=4096)
+def _stick(clocks: Pairs, k: int, epsilon: Fraction) -> float:
+    with ctx.workprec(PRECISION):
+        return rounded_up(sum((one.times * one.stick(epsilon) for one in _orders(clocks, k)), start=arb(0)))
+
+
+@lru_cache
+def _orders(clocks: Pairs, k: int) -> list[_Order]:
+    """All orders of k rings, those of like clocks together."""
+    counts: Counter[Pairs] = Counter()
+    for order in permutations(range(len(clocks)), k):
+        rest = (pair for i, pair in enumerate(clocks) if i not in order)
+        counts[(*(clocks[i] for i in order), *rest)] += 1
+    return [_order(one, k, times) for one, times in counts.items()]
+
+
+def _order(clocks: Pairs, k: int, times: int) -> _Order:
+    """The first k ring, the others do not."""
+    rates, kinds, p, q = [], Counter[int](), arb(1), arb(1)
+    for j, (x, y) in enumerate(clocks[:k]):
+        running = [one for one, _ in clocks[j:]], [two for _, two in clocks[j:]]
+        here, there = map(_rate, running)
+        p, q = p * power(rational(x)) / here, q * power(rational(y)) / there
+        rates.append((here, there))
+        if sorted(running[0]) != sorted(running[1]):
+            kinds[next(i for i in range(j + 1) if _proportional(clocks[i:], clocks[j:]))] += 1
+    means = [(rates[j][1] / rates[j][0] - 1, n) for j, n in kinds.items()]
+    others = [(1 - rates[j][0] / rates[j][1], n) for j, n in kinds.items()]
+    return _Order(times, clocks[:k], rates, means, others, p, q)
+
+
+def _rate(exponents: Iterable[Fraction]) -> arb:
+    return sum((power(rational(one)) for one in exponents), start=arb(0))
+
+
+def _proportional(some: Pairs, others: Pairs) -> bool:
+    """Whether W / V is the same number for both, that is W V' = W' V."""
+    products = (sorted(x + y for x, _ in one for _, y in two) for one, two in ((some, others), (others, some)))
+    return next(products) == next(products)
+
+
+def _above(means: Means, c: Fraction) -> arb:
+    """P[X > c], X the sum of independent exponential variables of these means."""
+    if not means:
+        return arb(int(c < 0))
+    if c < 0:
+        return 1 - _above([(-mean, n) for mean, n in means], -c)
+    at = [place for place, (_, n) in enumerate(means) for _ in range(n)]
+
+    def difference(first: int, last: int) -> arb:
+        one, two = at[first], at[last]
+        if one == two:
+            return _derivative(means[one][0], c, len(at) - 1, last - first)
+        return (difference(first + 1, last) - difference(first, last - 1)) / (means[two][0] - means[one][0])
+
+    return difference(0, len(at) - 1)
+
+
+def _derivative(mean: arb, c: Fraction, n: int, order: int) -> arb:
+    """The Taylor coefficient of m^n e^(-c / m) [m > 0] at the mean."""
+    if mean < 0:
+        return arb(0)
+    if not mean > 0:
+        raise ArithmeticError("a mean could not be told from 0: more precision is needed")
+    m = arb_series([mean, 1], order + 1)
+    value = (-arb(rational(c)) * (1 / m)).exp()  # 0 / m is an error of python-flint before 0.9
+    for _ in range(n):
+        value *= m
+    return value[order]

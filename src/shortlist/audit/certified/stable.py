@@ -1,0 +1,153 @@
+"""The certified laws of large gaps, stable sets and votes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from shortlist.audit.certified import sets, unknown_domain
+from shortlist.audit.certified.base import Law, choice_law, ordered_law, rational, set_law
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.stable import LargeGap, StableTopK
+    from shortlist.mechanisms.votes import PATE, MultiLabelPATE
+    from shortlist.scores import Scores
+
+
+RANKS = 1000
+"""The last rank without a limit, where the list of candidates is not public."""
+
+
+def large_gap_law(mechanism: LargeGap, scores: Scores) -> Law:
+    """{rank: chance}."""
+    return Law(rank_law(mechanism, scores, mechanism._scale(scores), "gaussian" if mechanism.sigma else "gumbel"))
+
+
+def rank_law(mechanism: Any, scores: Scores, scale: Fraction, noise: str) -> dict[int, arb]:
+    """{rank: chance}, from 1, by the limit and the regularizer of the mechanism; -inf is never chosen."""
+    x = sorted((Fraction(value) for value in scores.values.tolist()), reverse=True)
+    last = mechanism.limit or (len(x) - 1 if scores.public else RANKS)
+    ranking = [*x, *[Fraction(0)] * (last + 1)]
+    shifts = [_added(mechanism.regularizer, j) for j in range(1, last + 1)]
+    able = [j for j in range(last) if shifts[j] > -math.inf]
+    exponents = [(ranking[j] - ranking[j + 1] + Fraction(shifts[j])) / scale for j in able]
+    if noise == "gumbel":
+        return dict(zip((j + 1 for j in able), choice_law(exponents, noise), strict=True))
+    return {able[i] + 1: chance for (i,), chance in ordered_law(exponents, 1, noise, 1).items()}
+
+
+def _added(regularizer: Any, rank: int) -> Any:
+    if regularizer is None:
+        return 0
+    value = regularizer(rank) if callable(regularizer) else regularizer[rank - 1]
+    return value if isinstance(value, Fraction) else float(value)
+
+
+def stable_law(mechanism: StableTopK, scores: Scores) -> Law:
+    """(rank, its set or None): the set is named with the chance that its test passes, which a tie never does.
+
+    Where it is filled up: (rank, whether the test passed, the labels).
+    """
+    counts, test = scores.values.tolist(), mechanism._parts.test
+    unit = Fraction(scores.range_sensitivity)
+    if mechanism.k is not None and not mechanism.fill:
+        ranks = {mechanism.k: arb(1)}
+    else:
+        noise = "gaussian" if mechanism.sigma_1 else "gumbel"
+        ranks = rank_law(mechanism, scores, mechanism._scale(scores), noise)
+    order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
+    chances: dict[Any, arb] = {}
+    for j, chance in ranks.items():
+        ranking = [*(counts[i] for i in order), *[0] * (j + 1)]
+        lead = (Fraction(ranking[j - 1]) - Fraction(ranking[j])) / unit
+        success = passing(str(mechanism.test), test, lead.numerator // lead.denominator)
+        ways: dict[tuple[int, ...] | None, arb] = {None: chance * (1 - success)}
+        if not success.is_zero():
+            ways[tuple(sorted(order[:j]))] = chance * success
+        for members, share in ways.items():
+            if not mechanism.fill:
+                chances[j, members] = share
+                continue
+            for labels, part in _filled(mechanism, scores, members or ()).items():
+                chances[j, members is not None, labels] = share * part
+    return Law(chances)
+
+
+def _filled(mechanism: StableTopK, scores: Scores, stable: tuple[int, ...]) -> dict[tuple[int, ...], arb]:
+    """k labels of the stable set, or that set and as many others as make k: canonical rounds."""
+    k, counts = mechanism.k, scores.values.tolist()
+    assert k is not None
+    if len(stable) == k:
+        return {stable: arb(1)}
+    inside = len(stable) > k
+    base = () if inside else stable
+    among = list(stable) if inside else [i for i in range(len(counts)) if i not in stable]
+    values, size = [counts[i] for i in among], k - len(base)
+    one_round: Any = mechanism._filling(size, public=scores.public or inside)
+    if mechanism.fill == "peeling":
+        peeled = set_law(values, size, "gumbel", one_round._scale(scores))
+        return {tuple(sorted((*base, *(among[i] for i in y)))): part for y, part in peeled.items()}
+    if scores.public or inside:
+        law = sets.sets_law(one_round, values, one_round._rate(scores))
+    else:
+        law = unknown_domain.sets_law(one_round, values)
+    return {tuple(sorted((*base, *(among[i] for i in y)))): part for y, part in law.chances.items()}
+
+
+def passing(name: str, test: Any, gap: int) -> arb:
+    """The chance of passing, from the formulas (Theorem 102, 103): the optimal test by its recursion."""
+    if gap == 0:
+        return arb(0)
+    if name == "gaussian":
+        above = max(gap, test.slack) - test.slack
+        far = (arb(test.z) - arb(rational(test.rate)) * arb(above)) / arb(2).sqrt()
+        return far.erfc() / 2
+    e, delta = arb(rational(test.epsilon)), arb(rational(test.delta))
+    if name == "laplace":
+        need = (1 / (2 * delta)).log() - e * (gap - 1)
+        return (-need).exp() / 2 if need >= 0 else 1 - need.exp() / 2
+    chance = arb(0)
+    for _ in range(gap):
+        steps = (e.exp() * chance + delta, 1 - (-e).exp() * (1 - chance - delta), arb(1))
+        chance = min(steps, key=float)
+    return chance
+
+
+def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
+    """The set of labels, or None: k, or a rank by noise on the gaps; then the test, for gaps that move by 2."""
+    ranking = [*sorted(counts, reverse=True), 0]
+    gaps = [ranking[j] - ranking[j + 1] for j in range(len(counts))]
+    chances: dict[Any, arb] = {None: arb(0)}
+    if pate.k is None:
+        ranks = dict(enumerate(_rank_chances([gap / pate._scale for gap in gaps], pate.sigma_1)))
+    else:
+        ranks = {pate.k - 1: arb(1)}
+    for j, chance in ranks.items():
+        success = passing("gaussian", pate._test, gaps[j])
+        chances[None] += chance * (1 - success)
+        if gaps[j]:
+            labels = tuple(i for i, count in enumerate(counts) if count >= ranking[j])
+            chances[labels] = chances.get(labels, arb(0)) + chance * success
+    return Law(chances)
+
+
+def _rank_chances(exponents: list[Fraction], sigma: float | None) -> list[arb]:
+    if sigma is None:
+        return choice_law(exponents, "gumbel")
+    return list(ordered_law(exponents, 1, "gaussian", 1).values())
+
+
+def class_law(pate: PATE, counts: Sequence[int]) -> Law:
+    """The class with the most votes: Gaussian noise of that deviation, or Gumbel noise of scale 2 / e.
+
+    A vote that is replaced moves two counts.
+    """
+    if pate.sigma is not None:
+        return Law(ordered_law(list(counts), 1, "gaussian", Fraction(pate.sigma)))
+    whole = pate._mechanism.guarantee.as_pure()
+    assert whole is not None
+    return Law(ordered_law(list(counts), 1, "gumbel", 2 / Fraction(whole.epsilon)))

@@ -1,0 +1,217 @@
+"""The certified laws of items that come from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from shortlist.audit.certified.base import Law, choice_law, noise_name, ordered_law, power, rational
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.partition import Branch, KeySet, NamesChoice
+    from shortlist.mechanisms.unknown_domain import CanonicalLimitedDomain, LimitedDomainTopK
+    from shortlist.scores import Scores
+
+
+def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
+    """(T, c): the labels that count more than row limit + 1, and more than 0."""
+    ranking = sorted([max(count, 0) for count in counts], reverse=True)
+    c = ranking[limit] if limit < len(ranking) else 0
+    return [i for i, count in enumerate(counts) if count > c], c
+
+
+def limited_domain_law(mechanism: LimitedDomainTopK, scores: Scores) -> Law:
+    """(labels in order, cut before the bar; whether the bar ended them)."""
+    return lists_law(mechanism, scores.values.tolist())
+
+
+def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
+    """The same for these counts."""
+    assert mechanism.limit is not None
+    rate, (offset, many) = Fraction(mechanism._rates[0]), mechanism._bar
+    there, c = working_list(counts, mechanism.limit)
+    bar = c + 1 + offset
+    if noise_name(mechanism.noise) == "gumbel":
+        weights = [power(rational(rate * counts[i])) for i in there]
+        return Law(_peeled(there, weights, many * power(rational(rate * bar)), mechanism.k))
+    k = min(mechanism.k, len(there) + 1)
+    chances: dict[Any, arb] = {}
+    for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
+        ended = len(there) in order or len(order) < mechanism.k
+        cut = order[: order.index(len(there))] if len(there) in order else order
+        key = (tuple(there[i] for i in cut), ended)
+        chances[key] = chances.get(key, arb(0)) + chance
+    return Law(chances)
+
+
+def _peeled(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, arb]:
+    law: dict[Any, arb] = {}
+    for n in range(min(k, len(there)) + 1):
+        for order in permutations(range(len(there)), n):
+            rest, chance = sum(weights, start=bar), arb(1)
+            for i in order:
+                chance *= weights[i] / rest
+                rest = bar + sum(
+                    (w for j, w in enumerate(weights) if j not in order[: order.index(i) + 1]), start=arb(0)
+                )
+            law[tuple(there[i] for i in order), n < k] = chance * bar / rest if n < k else chance
+    return law
+
+
+def canonical_limited_law(mechanism: CanonicalLimitedDomain, scores: Scores) -> Law:
+    """{set: chance}, the counts being those of the scores."""
+    return sets_law(mechanism, scores.values.tolist())
+
+
+def sets_law(mechanism: CanonicalLimitedDomain, counts: Sequence[int]) -> Law:
+    """All sets of at most k labels of T, in proportion to e^(epsilon (g m - (1-g) M))."""
+    k, limit = mechanism.k, mechanism.limit
+    assert limit is not None
+    gamma, rate = Fraction(mechanism.gamma), Fraction(mechanism._round)
+    there, c = working_list(counts, limit)
+    bar = c + 1 + mechanism.offset
+    sets = [y for j in range(k + 1) for y in combinations(there, j)]
+    exponents = []
+    for y in sets:
+        inside = min([Fraction(counts[i]) for i in y] + ([bar] if len(y) < k else []))
+        outside = max([Fraction(counts[i]) for i in there if i not in y] + [bar])
+        exponents.append(rate * (gamma * inside - (1 - gamma) * outside))
+    return Law(dict(zip(sets, choice_law(exponents, "gumbel"), strict=True)))
+
+
+FAR = 12
+"""So many people above the bar sums are told apart."""
+
+
+def keys_law(mechanism: KeySet, scores: Scores) -> Law:
+    """{the sum of each label in steps, None where it is not named: chance}; a count of 0 is an absent label."""
+    return sums_law(mechanism, scores.values.tolist())
+
+
+def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
+    """The same for whole sums: in people, or in units of 2^-20 where they are weighted."""
+    if mechanism.k is not None and mechanism.k < len(counts):
+        raise ValueError("the law is known for all names that reach the bar: leave k= out, or let k be that of all")
+    coin = mechanism._coin
+    if coin is None:
+        parts = [(arb(1), [_gaussian(mechanism, count) for count in counts])]
+    else:
+        share = _coin_chance(coin)
+        parts = [
+            (chance, [_geometric(coin, reach, count) for count in counts])
+            for reach, chance in ((coin.reach, 1 - share), (coin.reach - 1, share))
+        ]
+    table: dict[Any, arb] = {}
+    for chance, labels in parts:
+        if not mechanism.values:  # then it makes no difference how far above the bar a label is
+            labels = [{None: label[None], 0: sum(_without(label).values(), start=arb(0))} for label in labels]
+        for outcome in product(*(label.items() for label in labels)):
+            shown: tuple[Any, ...] = tuple(value for value, _ in outcome)
+            if not mechanism.values:
+                shown = tuple(i for i, value in enumerate(shown) if value is not None)
+            total = chance
+            for _, part in outcome:
+                total = total * part
+            table[shown] = table.get(shown, arb(0)) + total
+    return Law(dict(sorted(table.items(), key=lambda one: repr(one[0]))))
+
+
+def _without(label: dict[int | None, arb]) -> dict[int | None, arb]:
+    return {value: chance for value, chance in label.items() if value is not None}
+
+
+def _gaussian(mechanism: KeySet, count: int) -> dict[int | None, arb]:
+    """P[the rounded noisy sum is so many steps], from the bar on."""
+    if count == 0:
+        return {None: arb(1)}
+    bar = mechanism._bar
+    unit = (1 << 20) if mechanism.weighted else 1
+    place, width = Fraction(count, unit) / bar.grid, Fraction(bar.sigma) / bar.grid
+
+    def at_least(step: int) -> arb:
+        far = (Fraction(step) - Fraction(1, 2) - place) / width
+        return (arb(rational(far)) / arb(2).sqrt()).erfc() / 2
+
+    steps = FAR * (1 if bar.grid == 1 else 4)
+    ends = [at_least(step) for step in range(bar.step, bar.step + steps + 1)]
+    table: dict[int | None, arb] = {None: 1 - ends[0]}
+    for n in range(steps):
+        table[bar.step + n] = ends[n] - ends[n + 1]
+    table[bar.step + steps] = ends[-1]
+    return table
+
+
+def _geometric(coin: Any, reach: int, count: int) -> dict[int | None, arb]:
+    """P[count + X = v] for v above `reach`, X cut at `reach`."""
+    if count == 0:
+        return {None: arb(1)}
+    masses = _masses(coin.epsilon, reach)
+    named: dict[int | None, arb] = {count + x: mass for x, mass in masses.items() if count + x > reach}
+    silent = sum((mass for x, mass in masses.items() if count + x <= reach), start=arb(0))
+    return {None: silent, **named}
+
+
+def _masses(epsilon: Fraction, reach: int) -> dict[int, arb]:
+    weights = {x: (-arb(rational(epsilon)) * abs(x)).exp() for x in range(-reach, reach + 1)}
+    total = sum(weights.values(), start=arb(0))
+    return {x: weight / total for x, weight in weights.items()}
+
+
+def _coin_chance(coin: Any) -> arb:
+    """lam, by which the end of the noise has chance delta on average."""
+    here, less = (_masses(coin.epsilon, reach)[reach] for reach in (coin.reach, coin.reach - 1))
+    return (arb(rational(coin.delta)) - here) / (less - here)
+
+
+def names_choice_law(mechanism: NamesChoice, scores: Scores) -> Law:
+    """{(branch, what it names): chance}, the counts being those of the scores; without key sets."""
+    return both_law(mechanism, scores.values.tolist(), None)
+
+
+def both_law(mechanism: NamesChoice, counts: Sequence[int], weights: Sequence[int] | None) -> Law:
+    """The same with the weights of the same labels, in units of 2^-20."""
+    rate = Fraction(mechanism.rate)
+    return mixed_law(mechanism.branches, rate, counts, weights, in_order=mechanism.in_order)
+
+
+def mixed_law(
+    branches: Sequence[Branch], rate: Fraction, counts: Sequence[int], weights: Sequence[int] | None, *, in_order: bool
+) -> Law:
+    """Of any branches, chosen at that rate."""
+    table: dict[Any, arb] = {}
+    for branch, chance in zip(branches, choices(branches, rate, counts), strict=True):
+        for shown, here in _names(branch, in_order, counts, weights).items():
+            key = (branch.kind, branch.row, shown)
+            table[key] = table.get(key, arb(0)) + chance * here
+    return Law(table)
+
+
+def _names(branch: Branch, in_order: bool, counts: Sequence[int], weights: Sequence[int] | None) -> dict[Any, arb]:
+    """The law of one branch: sorted sets, or lists in order."""
+    mechanism: Any = branch.mechanism
+    if branch.kind == "sets":
+        return dict(sets_law(mechanism, counts).chances)
+    if branch.kind == "keys":
+        if in_order or weights is None:
+            raise ValueError("the law of a key set is known for sets, and with the weights of the labels")
+        return dict(sums_law(mechanism, list(weights)).chances)
+    table: dict[Any, arb] = {}
+    for (order, _), chance in lists_law(mechanism, counts).chances.items():
+        shown = order if in_order else tuple(sorted(order))
+        table[shown] = table.get(shown, arb(0)) + chance
+    return table
+
+
+def choices(branches: Sequence[Branch], rate: Fraction, counts: Sequence[int]) -> list[arb]:
+    """P[each branch is chosen], in proportion to e^(-rate bar), a bar the largest of h_(rank) + a number."""
+    ranked = sorted(counts, reverse=True)
+
+    def bar(branch: Branch) -> Fraction:
+        rows = ((ranked[rank - 1] if rank <= len(ranked) else 0, number) for rank, number in branch.marks)
+        return max(count + Fraction(number) for count, number in rows)
+
+    return choice_law([-rate * bar(branch) for branch in branches], "gumbel")

@@ -1,0 +1,419 @@
+"""Noise distributions: the named ones, and piecewise ones of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Words
+from shortlist._runtime import IMPORTS
+
+if TYPE_CHECKING:
+    from flint import arb
+
+
+ROUGH = 2.0**-32
+PLAIN = 1 << 40
+MOST = np.iinfo(np.int64).max
+ONE = np.uint64(1)
+
+
+def _halves(words: Words) -> Indices:
+    """2^63 U, rounded down: with a sign, for such numbers become floats in half the time."""
+    return (words >> ONE).view(np.int64)
+
+
+def exponential(words: Words) -> Floats:
+    """-ln U"""
+    return -np.log(_halves(words))
+
+
+def gumbel(words: Words) -> Floats:
+    """-ln(-ln(1 - U))"""
+    q: Floats = -np.log(-np.log1p(_halves(words) * -(2.0**-63)))
+    return q
+
+
+def laplace(words: Words) -> Floats:
+    """-ln 2U up to 1/2, ln 2(1 - U) above"""
+    half = _halves(words)
+    less = np.minimum(half, MOST - half) * 2.0**-62
+    q: Floats = np.copysign(np.log(less), (1 << 62) - half)
+    return q
+
+
+def logistic(words: Words) -> Floats:
+    """ln(1 - U) - ln U"""
+    half = _halves(words)
+    q: Floats = np.log(MOST - half) - np.log(half)
+    return q
+
+
+def half_logistic(words: Words) -> Floats:
+    """ln(2 - U) - ln U"""
+    half = _halves(words)
+    q: Floats = np.log(2.0**64 - half) - np.log(half)
+    return q
+
+
+RELATIVE_ERROR = 2.0**-40
+"""Assumed accuracy of numpy's log and log1p and of each float operation (true: about 2^-52). The slack of
+4096 is free: it only decides how rarely a comparison goes on to Arb."""
+
+LN2 = float(np.log(2.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """One noise kind of scale 1. Everything is a function of arrays; nothing here draws.
+
+    Examples
+    --------
+    >>> noise_named("gumbel")
+    <noise gumbel>
+    """
+
+    name: str
+    log_survival: Callable[[Floats], Floats]
+    """ln P(N > x)"""
+    log_cdf: Callable[[Floats], Floats]
+    """ln P(N <= x)"""
+    log_density: Callable[[Floats], Floats]
+    decay: Callable[[Floats], Floats]
+    """A nondecreasing lower bound on -ln P(N > x): what skipping may rely on."""
+    quantile: Callable[[Words, Indices | int], tuple[Floats, Floats]]
+    """(q, e) with |q - Q(U)| <= e for every theta, from the words and levels of partially drawn uniforms."""
+    exact_quantile: Callable[[int, int], arb]
+    """An enclosure of Q(v / 2^bits), at flint's working precision, for integers 0 <= v <= 2^bits."""
+    rough: Callable[[Words], Floats] | None = None
+    """Q(U) plus a constant, as `rough_noise` says."""
+    kinks: tuple[float, ...] = ()
+    """Where the law is not smooth: quadrature cuts there."""
+    bounded_range: bool = False
+    """Whether a noisy maximum under this noise is a bounded-range mechanism (Theorem 52, 53)."""
+    releases_order: bool = False
+    """Whether the order of the winners may be released (Theorem 60)."""
+
+    def __repr__(self) -> str:
+        return f"<noise {self.name}>"
+
+
+# The law, in logarithms
+
+
+def _log1mexp(x: Floats) -> Floats:
+    """ln(1 - e^-x) for x >= 0, accurate at both ends."""
+    with np.errstate(divide="ignore"):
+        result: Floats = np.where(x < LN2, np.log(-np.expm1(-x)), np.log1p(-np.exp(-np.maximum(x, LN2))))
+    return result
+
+
+def _only_above_zero(x: Floats, inside: Floats, below: float) -> Floats:
+    return np.where(x >= 0, inside, below)
+
+
+def _exponential_log_survival(x: Floats) -> Floats:
+    return -np.maximum(x, 0.0)
+
+
+def _exponential_log_cdf(x: Floats) -> Floats:
+    return _log1mexp(np.maximum(x, 0.0))
+
+
+def _exponential_log_density(x: Floats) -> Floats:
+    return _only_above_zero(x, -x, -np.inf)
+
+
+def _gumbel_log_cdf(x: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        result: Floats = -np.exp(-x)
+    return result
+
+
+def _gumbel_log_survival(x: Floats) -> Floats:
+    return _log1mexp(-_gumbel_log_cdf(x))
+
+
+def _gumbel_log_density(x: Floats) -> Floats:
+    return _gumbel_log_cdf(x) - x
+
+
+def _laplace_log_survival(x: Floats) -> Floats:
+    return np.where(x < 0, np.log1p(-0.5 * np.exp(np.minimum(x, 0.0))), -x - LN2)
+
+
+def _laplace_log_cdf(x: Floats) -> Floats:
+    return _laplace_log_survival(-x)
+
+
+def _laplace_log_density(x: Floats) -> Floats:
+    return -np.abs(x) - LN2
+
+
+def _logistic_log_survival(x: Floats) -> Floats:
+    return -np.logaddexp(0.0, x)
+
+
+def _logistic_log_cdf(x: Floats) -> Floats:
+    return -np.logaddexp(0.0, -x)
+
+
+def _logistic_log_density(x: Floats) -> Floats:
+    return _logistic_log_survival(x) + _logistic_log_cdf(x)
+
+
+def _half_logistic_log_survival(x: Floats) -> Floats:
+    return LN2 + _logistic_log_survival(np.maximum(x, 0.0))
+
+
+def _half_logistic_log_cdf(x: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        t = np.maximum(x, 0.0)
+        result: Floats = np.log(-np.expm1(-t)) - np.log1p(np.exp(-t))
+    return result
+
+
+def _half_logistic_log_density(x: Floats) -> Floats:
+    return _only_above_zero(x, LN2 + _logistic_log_density(x), -np.inf)
+
+
+# What skipping may rely on: lower bounds on -ln S(x)
+
+
+def _plain_tail(x: Floats) -> Floats:
+    """S(x) <= e^-x: exponential, Gumbel, logistic."""
+    return x
+
+
+def _half_tail(x: Floats) -> Floats:
+    """S(x) <= e^-x / 2: Laplace."""
+    return x + LN2
+
+
+def _double_tail(x: Floats) -> Floats:
+    """S(x) <= 2 e^-x, and not e^-x: half-logistic."""
+    return x - LN2
+
+
+# Quantiles in floats, with an error bound
+
+
+def log_uniform(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    """(ln U, error). The part not drawn adds less than 1/V."""
+    v = np.maximum(words.astype(np.float64), 0.5)
+    log = np.log(v) - LN2 * (64 + np.asarray(level, dtype=np.float64))
+    return log, _unless_extreme(words, 2.0 / v + RELATIVE_ERROR * (100.0 + np.abs(log)))
+
+
+def _log_complement(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    """(ln(1 - U), error). Above 1/2 the complement is taken from the bits, never from 1.0 - u."""
+    v = words.astype(np.float64)
+    u = np.ldexp(v, -64 - np.asarray(level))
+    w = np.maximum((~words).astype(np.float64), 0.5)
+    upper = (np.asarray(level) == 0) & (words >= np.uint64(1 << 63))
+    log = np.where(upper, np.log(w) - 64 * LN2, np.log1p(-np.minimum(u, 0.5)))
+    hidden = np.where(upper, 2.0 / w, 2.0 * u * (1.0 / np.maximum(v, 0.5) + RELATIVE_ERROR))
+    return log, _unless_extreme(words, hidden + RELATIVE_ERROR * np.abs(log))
+
+
+def _unless_extreme(words: Words, error: Floats) -> Floats:
+    """Infinite error where a word is so near 0 or 1 that the part not drawn matters."""
+    extreme = (words + np.uint64(4)) < np.uint64(8)
+    if extreme.any():
+        error = np.where(extreme, np.inf, error)
+    return error
+
+
+def _exponential_quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    log, error = log_uniform(words, level)
+    return -log, error
+
+
+def _gumbel_quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    log, error = _log_complement(words, level)
+    y = np.maximum(-log, 2.0**-200)
+    q = -np.log(y)
+    return q, 2.0 * error / y + RELATIVE_ERROR * (1.0 + np.abs(q))
+
+
+def _laplace_quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    log_u, error_u = log_uniform(words, level)
+    log_w, error_w = _log_complement(words, level)
+    upper = log_u > -LN2
+    return np.where(upper, log_w + LN2, -log_u - LN2), np.where(upper, error_w, error_u) + RELATIVE_ERROR
+
+
+def _logistic_quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    log_u, error_u = log_uniform(words, level)
+    log_w, error_w = _log_complement(words, level)
+    return log_w - log_u, error_u + error_w
+
+
+def _half_logistic_quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    log_u, error_u = log_uniform(words, level)
+    u = np.ldexp(words.astype(np.float64), -64 - np.asarray(level))
+    return np.log(2.0 - u) - log_u, 2.0 * error_u + 4.0 * RELATIVE_ERROR
+
+
+# Quantiles in balls, at the working precision
+
+
+def dyadic(v: int, bits: int) -> arb:
+    """v / 2^bits as a ball."""
+    from flint import arb, fmpq
+
+    return arb(fmpq(v, 1 << bits))
+
+
+def infinite(sign: int) -> arb:
+    """Plus or minus infinity as a ball."""
+    from flint import arb
+
+    return arb("inf") if sign > 0 else arb("-inf")
+
+
+def _exponential_exact(v: int, bits: int) -> arb:
+    return -dyadic(v, bits).log() if v else infinite(+1)
+
+
+def _gumbel_exact(v: int, bits: int) -> arb:
+    rest = (1 << bits) - v
+    return -(-dyadic(rest, bits).log()).log() if v and rest else infinite(1 if rest else -1)
+
+
+def _laplace_exact(v: int, bits: int) -> arb:
+    rest = (1 << bits) - v
+    if v and rest:
+        return -dyadic(2 * v, bits).log() if v <= rest else dyadic(2 * rest, bits).log()
+    return infinite(1 if rest else -1)
+
+
+def _logistic_exact(v: int, bits: int) -> arb:
+    rest = (1 << bits) - v
+    return (dyadic(rest, bits) / dyadic(v, bits)).log() if v and rest else infinite(1 if rest else -1)
+
+
+def _half_logistic_exact(v: int, bits: int) -> arb:
+    return (dyadic((2 << bits) - v, bits) / dyadic(v, bits)).log() if v else infinite(+1)
+
+
+EXPONENTIAL = Noise(
+    "exponential",
+    _exponential_log_survival,
+    _exponential_log_cdf,
+    _exponential_log_density,
+    _plain_tail,
+    _exponential_quantile,
+    _exponential_exact,
+    exponential,
+    kinks=(0.0,),
+    releases_order=True,
+)
+GUMBEL = Noise(
+    "gumbel",
+    _gumbel_log_survival,
+    _gumbel_log_cdf,
+    _gumbel_log_density,
+    _plain_tail,
+    _gumbel_quantile,
+    _gumbel_exact,
+    gumbel,
+    bounded_range=True,
+    releases_order=True,
+)
+LAPLACE = Noise(
+    "laplace",
+    _laplace_log_survival,
+    _laplace_log_cdf,
+    _laplace_log_density,
+    _half_tail,
+    _laplace_quantile,
+    _laplace_exact,
+    laplace,
+    kinks=(0.0,),
+    releases_order=True,
+)
+LOGISTIC = Noise(
+    "logistic",
+    _logistic_log_survival,
+    _logistic_log_cdf,
+    _logistic_log_density,
+    _plain_tail,
+    _logistic_quantile,
+    _logistic_exact,
+    logistic,
+    releases_order=True,
+)
+HALF_LOGISTIC = Noise(
+    "half-logistic",
+    _half_logistic_log_survival,
+    _half_logistic_log_cdf,
+    _half_logistic_log_density,
+    _double_tail,
+    _half_logistic_quantile,
+    _half_logistic_exact,
+    half_logistic,
+    kinks=(0.0,),
+    releases_order=True,
+)
+
+KINDS = {kind.name: kind for kind in (EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC)}
+
+
+def noise_named(name: str) -> Noise:
+    """The noise kind of that name, or an error that lists the names."""
+    try:
+        return KINDS[name]
+    except (KeyError, TypeError):
+        raise ValueError(f"noise={name!r} is not known; write one of {', '.join(map(repr, KINDS))}") from None
+
+
+HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+def _log_survival(x: Floats) -> Floats:
+    return _log_cdf(-x)
+
+
+def _log_cdf(x: Floats) -> Floats:
+    with IMPORTS:
+        from scipy.special import log_ndtr
+
+    result: Floats = log_ndtr(x)
+    return result
+
+
+def _log_density(x: Floats) -> Floats:
+    return -0.5 * x * x - HALF_LOG_TWO_PI
+
+
+def _decay(x: Floats) -> Floats:
+    """S(x) <= e^(-x^2/2) / 2 for x >= 0."""
+    return np.where(x < 0, 0.0, 0.5 * x * x + LN2)
+
+
+def _quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    """From the smaller of U and 1 - U: a relative error e of it moves the quantile by at most 2 e (S / f < 1.26)."""
+    with IMPORTS:
+        from scipy.special import ndtri_exp
+
+    upper = (np.asarray(level) == 0) & (words >= np.uint64(1 << 63))
+    log, error = log_uniform(np.where(upper, ~words, words), level)
+    q = -ndtri_exp(np.minimum(log, -LN2))
+    return np.where(upper, -q, q), 2.0 * error + RELATIVE_ERROR * (1.0 + np.abs(q))
+
+
+def _exact_quantile(v: int, bits: int) -> arb:
+    from flint import arb
+
+    rest = (1 << bits) - v
+    if not v or not rest:
+        return infinite(1 if rest else -1)
+    tail = arb(2).sqrt() * dyadic(2 * min(v, rest), bits).erfcinv()
+    return tail if v <= rest else -tail
+
+
+GAUSSIAN = Noise("gaussian", _log_survival, _log_cdf, _log_density, _decay, _quantile, _exact_quantile)

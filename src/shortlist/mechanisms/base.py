@@ -1,0 +1,719 @@
+"""What every mechanism is: a frozen description that knows its guarantee before it sees data.
+
+A mechanism says how it draws (`_draw`); the way from scores to a release is here, once, with the checks of arguments
+that all mechanisms share.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Runs, Values
+from shortlist._runtime import changed, refuse_changes
+from shortlist._text import Advice, about, kind_of_words, ordinal
+from shortlist.accounting.checks import number, up
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
+from shortlist.exact.reals import rounded_down
+from shortlist.extras import NOTHING_ELSE, Extras
+from shortlist.ledger.filter import Currency
+from shortlist.ledger.ledger import Receipt, Reservation
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
+from shortlist.release import Release
+from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import NOTE, question_of, turned_back
+
+Budget = PureDP | ZCDP | ApproxDP
+"""What may be paid with."""
+PlainBudget = TypeVar("PlainBudget", PureDP, ZCDP, ApproxDP, Budget)
+Paid = TypeVar("Paid", bound=Guarantee)
+
+
+def check_ledger(ledger: object) -> None:
+    """Refuse what is neither a ledger nor None."""
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
+
+
+def checked_source(rng: object) -> Source:
+    """The secure source for None; of other sources only seeded ones of ours."""
+    if rng is None:
+        return SECURE
+    if isinstance(rng, Secure | Seeded):
+        return rng
+    raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
+
+
+def checked_budget(
+    epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
+) -> Budget:
+    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same,
+    as `dataclasses.replace` does.
+
+    `scale=` is short for the epsilon of which noise of that scale, in units of R, pays for so many rounds.
+    """
+    if scale is not None:
+        if epsilon is not None or budget is not None:
+            raise TypeError("scale= says what it costs: leave epsilon= and budget= out, or leave scale= out")
+        epsilon = up(rounds / Fraction(number("scale", scale, above=True)))
+    short = None if epsilon is None else PureDP(epsilon)
+    if short is not None and budget in (None, short):
+        return short
+    if (epsilon is None) == (budget is None):
+        both = "" if budget is None else "; dataclasses.replace takes budget=PureDP(1.0)"
+        raise TypeError(f"give either epsilon= or budget=, for example epsilon=1.0{both}")
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=PureDP(1.0)")
+    return plain_budget(budget)
+
+
+def plain_budget(budget: PlainBudget) -> PlainBudget:
+    """The same number in its family itself: a class made of it may say that it costs less than what is drawn for it."""
+    families: tuple[type[Guarantee], ...] = (PureDP, ZCDP, ApproxDP)
+    if type(budget) in families:
+        return budget
+    family: Any = next(one for one in families if isinstance(budget, one))
+    return cast(PlainBudget, family(*(getattr(budget, one.name) for one in fields(family))))
+
+
+def checked_pure(
+    mechanism: str, epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
+) -> PureDP:
+    """A pure budget, or the reason why no other is possible."""
+    budget = checked_budget(epsilon, budget, scale, rounds)
+    if not isinstance(budget, PureDP):
+        raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
+    return budget
+
+
+def checked_k(k: object) -> int:
+    """A whole number of items, 1 or more."""
+    return _checked_whole("k", k, "k=10")
+
+
+def checked_draws(draws: object) -> int:
+    """A whole number of draws, 1 or more."""
+    return _checked_whole("draws", draws, "draws=1000")
+
+
+def _checked_whole(name: str, value: object, example: str) -> int:
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, for example {example}") from None
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1")
+    return number
+
+
+def checked_weights(name: str, weights: object) -> list[Fraction]:
+    """Public positive numbers, exactly as given."""
+    if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
+        raise TypeError(f"{name} must be one positive number for each candidate: write {name}=[1, 2, 1], for example")
+    return [_checked_weight(name, one) for one in weights]
+
+
+def _checked_weight(name: str, weight: object) -> Fraction:
+    plain = weight.item() if isinstance(weight, np.generic) else weight
+    if isinstance(plain, int | float | Fraction) and not isinstance(plain, bool) and 0 < plain < math.inf:
+        return Fraction(plain)
+    raise ValueError(f"{name} must be positive numbers: write {name}=[1, 2, 1], for example")
+
+
+def checked_threshold(threshold: object) -> int | float:
+    """A finite number, exactly as given."""
+    value = threshold.item() if isinstance(threshold, np.generic) else threshold
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("threshold must be a number, for example threshold=100")
+    if not -(2**63) <= value < 2**63 if isinstance(value, int) else not math.isfinite(value):
+        raise ValueError("threshold must be finite, and a whole one must fit into 64 bits; write threshold=100")
+    return value
+
+
+def checked_noise(noise: str | Noise) -> Noise:
+    """A noise by its name, or as it is."""
+    return noise if isinstance(noise, Noise) else noise_named(noise)
+
+
+def noise_for(noise: str | Noise | None, budget: Budget) -> Noise:
+    """The noise that was said; where none was, exponential for a pure budget and Gumbel for any other."""
+    if noise is not None:
+        return checked_noise(noise)
+    return EXPONENTIAL if isinstance(budget, PureDP) else GUMBEL
+
+
+def check_noise_keeps(noise: Noise, budget: Budget) -> None:
+    """Refuse a budget that is not pure for noise without a bounded range."""
+    if not isinstance(budget, PureDP) and not noise.bounded_range:
+        raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+
+
+def checked_work(work: object) -> None:
+    """Refuse a word for the work that is not known."""
+    if not isinstance(work, str) or work not in ("adaptive", "fixed"):
+        raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
+
+
+def check_known_candidates(scores: Scores, k: int) -> None:
+    """The candidates must be public, and at least k of them choosable."""
+    if not scores.public:
+        raise ValueError(
+            "the names come from the data, and that needs a delta: write delta=1e-6 too; or, if the list of names is "
+            "public knowledge, candidates=[...] where the rows are counted, public=True for scores of your own"
+        )
+    if k > scores._size:
+        raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")
+    if scores._values is not None and not _at_least(scores._values, k):
+        raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
+
+
+def _at_least(values: Values, k: int) -> bool:
+    """Whether at least k values are above -inf, looking no further than needed."""
+    if values.dtype.kind != "f":
+        return True
+    count = 0
+    for start in range(0, len(values), 1 << 16):
+        count += int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
+        if count >= k:
+            return True
+    return False
+
+
+def check_studied(scores: Scores) -> None:
+    """Exact utility and repeated draws are functions of the scores: they are for public scores."""
+    if scores.from_table:
+        raise ValueError(
+            "this is computed from the scores themselves and would show people's data; if these scores are public or "
+            "made up, say so: scores.as_public()"
+        )
+
+
+DeltaBudget = ZCDP | ApproxDP
+
+LARGEST_LIMIT = 2**31 - 1
+LEAST_DELTA = 1e-280
+"""Below it a share of delta would be lost to underflow."""
+
+
+def bar_in_words(offset: float, rank: int) -> str:
+    """Where a name must stand to be released, in words: by public numbers. The bar itself is private."""
+    return f"{about(offset)} people above the {ordinal(rank)}"
+
+
+def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
+    """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
+    example = "write epsilon=1.0, delta=1e-6, or budget=ZCDP(rho=0.05, delta=1e-6)"
+    if (epsilon is None) == (budget is None):
+        both = "" if budget is None else "; dataclasses.replace takes budget=ApproxDP(1.0, 1e-6)"
+        raise TypeError(f"give either epsilon= and delta=, or budget=: {example}{both}")
+    budget = PureDP(epsilon) if epsilon is not None else budget
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
+        raise TypeError(f"budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
+    budget = plain_budget(budget)
+    if delta is not None:
+        own = getattr(budget, "delta", 0.0)
+        if own not in (0.0, delta):
+            raise ValueError("delta was given twice, and not the same: leave delta= out, the budget has one")
+        delta = number("delta", delta, above=True, below=1.0)
+        budget = ZCDP(budget.rho, delta) if isinstance(budget, ZCDP) else ApproxDP(budget.epsilon, delta)
+    if isinstance(budget, PureDP) or budget.delta == 0:
+        raise ValueError(
+            "without a delta no name can be released here: a name that one person brought would tell of that person. "
+            f"{example[0].upper()}{example[1:]}"
+        )
+    if budget.delta < LEAST_DELTA:
+        raise ValueError("delta is too small to be shared by the parts that need it: write delta=1e-6, for example")
+    if (budget.rho if isinstance(budget, ZCDP) else budget.epsilon) == 0:
+        raise ValueError("the budget must be greater than 0, for example epsilon=1.0")
+    return budget
+
+
+def checked_small_delta(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
+    """The same, with a delta below 1/2."""
+    checked = checked_delta_budget(epsilon, delta, budget)
+    if checked.delta >= 0.5:
+        raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+    return checked
+
+
+def checked_limit(limit: object, least: int) -> int:
+    """A public number of rows to look at, at least as many as are wanted."""
+    try:
+        number = checked_k(limit)
+    except (TypeError, ValueError):
+        raise _limit_error(least) from None
+    if not least <= number <= LARGEST_LIMIT:
+        raise _limit_error(least)
+    return number
+
+
+def _limit_error(least: int) -> ValueError:
+    return ValueError(
+        f"limit must be a whole number from {least} (no fewer than k) to 2^31 - 1, chosen without a look at the data: "
+        f"write limit={2 * least}, for example"
+    )
+
+
+def check_counts(scores: Scores) -> None:
+    """Refuse what are not counts of distinct users under add/remove, from public facts alone.
+
+    Whether a number is below 0 depends on the scores, so it is not refused: such a number counts 0.
+    """
+    if scores.neighbours != "add-remove":
+        raise ValueError(
+            'this needs counts under add/remove: write neighbours="add-remove" (replacing a person moves counts both '
+            "ways)"
+        )
+    if not scores.monotone or scores.largest_sensitivity != 1 or isinstance(scores.sensitivity, tuple | list):
+        raise ValueError(
+            "this needs counts of distinct users, which one person moves by at most 1 and all the same way: write "
+            "sensitivity=1, monotone=True (clipped sums and other scores will not do)"
+        )
+    if not scores.numbered:  # from a table
+        if scores._names is None or scores._names.scores.dtype.kind == "f":
+            raise ValueError("this needs counts of distinct users, not clipped sums: count without value=")
+        return
+    if scores._numbers.dtype.kind == "f":
+        raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")
+    if not scores.public and scores._size and not scores._has_names:
+        raise ValueError("candidates that are not public need names: give labels=, or say public=True for positions")
+
+
+def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
+    """(positions, counts) of the `size` largest counts, in decreasing order, or of all there are.
+
+    Which of the tied counts at the end are in is arbitrary: whoever uses it must not depend on that.
+    """
+    if isinstance(counts, Runs):
+        first = np.arange(min(size, len(counts)))
+        return first, counts[first]
+    positions = np.arange(len(counts))
+    if size < len(counts):
+        positions = np.argpartition(counts, len(counts) - size)[len(counts) - size :]
+    # ~ and not -, for the least of all 64-bit integers has no negative
+    positions = positions[np.argsort(~counts[positions].astype(np.int64), kind="stable")]
+    return positions, counts[positions].astype(np.int64)
+
+
+def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
+    """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0, or below."""
+    largest: list[int] = np.maximum(largest_counts(counts, size)[1], 0).tolist()
+    return largest + [0] * (size - len(largest))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The strict working list T = {i : count_i > c}, c the count of row limit + 1 (0 if there is none).
+
+    It has at most `limit` labels, and it is a function of the histogram: ties at the boundary all fall out, so no tie
+    rule exists that could tell something.
+    """
+
+    positions: Indices
+    counts: Indices
+    """In decreasing order."""
+    beyond: int
+    """c, the count of row limit + 1; 0 if there is none."""
+
+
+def listing(counts: Values | Runs, limit: int) -> Listing:
+    """The strict working list of a histogram; of its limit + 1 largest counts it is the same."""
+    positions, largest = largest_counts(counts, limit + 1)
+    largest = np.maximum(largest, 0)  # an absent label counts 0, or below
+    beyond = int(largest[limit]) if len(largest) > limit else 0
+    listed = int(np.count_nonzero(largest > beyond))
+    return Listing(positions[:listed], largest[:listed], beyond)
+
+
+def part_of(delta: float, share: Fraction) -> float:
+    """share * delta, rounded down."""
+    return rounded_down(share * Fraction(delta))
+
+
+def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
+    """Sums to which a person brings at most `most` labels, or the reason why not: from public facts.
+
+    A histogram cannot be capped afterwards, so scores that were counted must know their cap; of plain numbers the
+    caller says it.
+    """
+    capped = scores._capped if weighted else None
+    cap = scores.most if capped is None else capped.most
+    if (not scores.numbered or cap is not None) and cap != most:
+        raise ValueError(
+            f"this needs counts to which each person brings at most {most} labels: count with most={most} (a table of "
+            "counts cannot be capped afterwards)"
+        )
+    if capped is not None:
+        return
+    if not weighted:
+        check_counts(scores)
+        return
+    if scores.neighbours != "add-remove" or not scores.monotone or scores.largest_sensitivity != 1 << 20:
+        raise ValueError(
+            "this needs weighted sums in units of 2^-20, under add/remove: count a table, or write sensitivity=2**20, "
+            "monotone=True for such whole numbers"
+        )
+    if scores.numbered and scores._numbers.dtype.kind == "f":
+        raise ValueError("weighted sums are whole numbers of 2^-20: convert them, for example with .astype(int)")
+
+
+def noted(source: str, *, largest: bool = True, secure: bool = True, said: str = "") -> str:
+    """What a ledger notes of a question: its table and columns, and what else whoever approves it would ask."""
+    facts = source, said, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
+    return "; ".join(filter(None, facts))
+
+
+def record_of(mechanism: object, words: Iterable[str]) -> str:
+    """A mechanism with these of its parameters, as it stands in records."""
+    return f"{type(mechanism).__qualname__}({', '.join(f'{word}={getattr(mechanism, word)!r}' for word in words)})"
+
+
+def source_of(scores: Scores) -> str:
+    """The table and its columns; of numbers that no table is known of, how far one person moves them, as was said."""
+    return (
+        scores._source
+        or f"numbers in memory, sensitivity {scores.sensitivity!r}{', monotone' if scores.monotone else ''}"
+    )
+
+
+def give_back(reservation: Reservation, charge: Guarantee) -> None:
+    """Refund what the outcome did not use; if that fails, the release stands and stays paid in full."""
+    try:
+        reservation.refund(charge)
+    except LedgerError as error:
+        with suppress(UserWarning):  # where warnings are errors, what was paid for must come out all the same
+            warnings.warn(f"the release stands, its refund is lost: {error}", Advice, stacklevel=3)
+
+
+def score_notes(scores: Scores, *, values: bool) -> tuple[str, ...]:
+    """Which end of the scores it is about; and with values, what counts are counts of where each person keeps a few."""
+    said = [NOTE] if scores._turned else []
+    if values and scores.most is not None:
+        items = "1 item" if scores.most == 1 else f"{scores.most:,} items"
+        own = f"each {scores.unit} counts for {items} at most, drawn from their own"
+        said.append(f"{own}: without this cap counts can be higher")
+    return tuple(said)
+
+
+Described = TypeVar("Described", bound=type)
+
+UNSAID: Any = None
+"""The default of a budget: then a short form must say it."""
+SHORT_FORMS = {"epsilon", "delta", "scale", "mu"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a mechanism drew: the positions of the winners, best first, and whatever is released beside them."""
+
+    indices: list[int] | None
+    """None where a test did not pass: then nothing is named."""
+    extras: Extras = NOTHING_ELSE
+    notes: tuple[str, ...] = ()
+    by_weight: bool = False
+    """Whether positions are those of the capped weights that came with the scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Independent draws of public scores, one row each, where a draw is more than k positions."""
+
+    indices: Indices
+    """The positions of the winners, best first (or sorted, if the order is not released); -1 where there are fewer."""
+    reals: Floats | None = None
+    """Gaps or values, in the order of a release: exact numbers, rounded down to a grid; NaN where there are fewer.
+
+    The grid is a power of two about 2^-20 times the scale of the noise: fine for study, and fast.
+    """
+    chosen: Indices | None = None
+    """What else was chosen, in whole numbers: a rank, a branch, which way it went."""
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[tuple[Indices, Floats]]) -> Draws:
+        """Positions and reals that were drawn some rows at a time."""
+        positions, reals = zip(*rows, strict=True)
+        return cls(np.concatenate(positions), np.concatenate(reals))
+
+    def as_they_were(self, scores: Scores, first: int = 0) -> Draws:
+        """With reals from this column on as values of the scores themselves, where these were negated."""
+        if not scores._turned or self.reals is None:
+            return self
+        return replace(self, reals=np.column_stack([self.reals[:, :first], 0.0 - self.reals[:, first:]]))
+
+
+class Mechanism(ABC):
+    """A random choice among candidates, described once and for all: it knows its guarantee before it sees data.
+
+    What the methods take, wherever they take it: `scores` is `Scores`, or plain values with the other words of `Scores`
+    as `question` (`sensitivity=1.0`, `monotone=True`); `draws` is how many independent draws; `rng` is None for the
+    secure source, or `sl.testing.seeded(7)` for tests. `largest=False` beside the scores is for the smallest ones of a
+    public list, as in `top_k`; what has a meaning or a proof for the largest alone refuses it. Exact laws
+    (`probabilities`, `success_probability`, `quality` and their kin) and `release_many` are functions of the scores,
+    for public or made-up ones: they refuse scores that were counted from rows before `as_public()`.
+
+    Examples
+    --------
+    >>> from shortlist.mechanisms import NoisyMax
+    >>> mechanism = NoisyMax(epsilon=1.0)
+    >>> mechanism.guarantee, mechanism.release([900, 20, 500], monotone=True).index
+    (PureDP(epsilon=1.0), 0)
+    """
+
+    __slots__ = ()
+
+    proof: ClassVar[str]
+    """Where the proof of the guarantee stands."""
+
+    exchangeable: ClassVar[bool] = False
+    """Whether the law treats candidates alike: renaming them renames the output and changes nothing else.
+
+    Candidates that are held in a table have no order but that of their scores, so only such mechanisms may see them.
+    """
+
+    largest_only: ClassVar[bool] = False
+    """Whether what it says has no meaning for the smallest, or no proof: then `largest=False` is refused."""
+
+    @property
+    def treats_alike(self) -> bool:
+        """Whether this one does: `exchangeable`, unless its parameters tell candidates apart."""
+        return self.exchangeable
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The mechanism in a few words, for the record."""
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What one person is promised."""
+
+    @property
+    def charge(self) -> Guarantee:
+        """What a ledger books: the guarantee, or a finer statement of it."""
+        return self.guarantee
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        """The currencies in which a ledger may give back what an output shows unused: where that is proved."""
+        return ()
+
+    @property
+    @abstractmethod
+    def ordered(self) -> bool:
+        """Whether the order of the released items is part of the release."""
+
+    def _asked(self, scores: object, question: ScoreWords) -> Scores:
+        """The question, from what the caller passed."""
+        return question_of(scores, question)
+
+    @abstractmethod
+    def _check(self, scores: Scores) -> None:
+        """Refuse a question that does not fit, from public facts alone."""
+
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        """(guarantee, charge) for this question, from public facts alone: those of the mechanism, or finer ones."""
+        return self.guarantee, self.charge
+
+    @abstractmethod
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        """One exact draw."""
+
+    def _kept(self, outcome: Outcome) -> Guarantee:
+        """What of the charge this output has used, for mechanisms that are `refundable`."""
+        return self.charge if outcome.extras.kept is None else outcome.extras.kept
+
+    @final
+    def _studied(self, scores: object, question: ScoreWords) -> Scores:
+        """A question about public scores, for exact laws and repeated draws."""
+        scores = self._asked(scores, question)
+        check_studied(scores)
+        self._check_turned(scores)
+        self._check(scores)
+        return scores
+
+    @final
+    def _check_turned(self, scores: Scores) -> None:
+        """Refuse negated scores where they mean nothing."""
+        if scores._turned and self.largest_only:
+            raise ValueError(f"{self.name} is about the largest scores alone: leave largest=False out")
+
+    @final
+    def _reserve(
+        self, ledger: Ledger | None, terms: tuple[Guarantee, Guarantee], purpose: str, unit: str, source: str = ""
+    ) -> Reservation | None:
+        """Book the charge, before anything is looked at; or the guarantee, where only that has room (Theorem 223)."""
+        if ledger is None:
+            return None
+        guarantee, charge = terms
+        words = {"purpose": purpose, "mechanism": repr(self), "unit": unit, "source": source}
+        return ledger.reserve(charge, guarantee, refundable=self.refundable, **words)
+
+    @final
+    def release(
+        self,
+        scores: object,
+        *,
+        rng: Source | None = None,
+        ledger: Ledger | None = None,
+        purpose: str = "",
+        **question: Unpack[ScoreWords],
+    ) -> Release:
+        """One exact draw.
+
+        Parameters
+        ----------
+        scores
+            `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
+        rng
+            None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
+        ledger, purpose
+            Where the charge is booked, durably, before the scores are looked at; and what for.
+
+        Raises
+        ------
+        BudgetExceeded
+            if the ledger has no room: nothing is booked and nothing looked at.
+        """
+        scores = self._asked(scores, question)
+        source = checked_source(rng)
+        check_ledger(ledger)
+        reservation = self._booked(scores, ledger, purpose, secure=source.secure)
+        return self._drawn(scores, source, reservation)
+
+    @abstractmethod
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices | Draws:
+        """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
+
+    @final
+    def _booked(
+        self, scores: Scores, ledger: Ledger | None, purpose: str, *, secure: bool = True, said: str = ""
+    ) -> Reservation | None:
+        """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
+        if not (self.treats_alike or scores.numbered):
+            raise ValueError(
+                f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
+                "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
+            )
+        self._check_turned(scores)
+        self._check(scores)
+        if ledger is None:
+            return None
+        unit = f"{scores.unit} ({scores.neighbours})"
+        source = noted(source_of(scores), largest=not scores._turned, secure=secure, said=said)
+        return self._reserve(ledger, self._terms(scores), purpose, unit, source)
+
+    @final
+    def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
+        """One exact draw from a question that was accepted, and paid for where there is a ledger."""
+        with np.errstate(all="ignore"):  # whatever a caller makes of floats that run out would tell of the scores
+            outcome = self._draw(scores, source)
+        finer = reservation is not None and reservation.guarantee == self._terms(scores)[1]
+        if reservation is not None and self.refundable and finer:  # what is kept is told of the finer statement alone
+            give_back(reservation, self._kept(outcome))
+        items = None
+        if outcome.indices is not None:
+            items = scores._named(outcome.indices, by_weight=outcome.by_weight)
+        if reservation is None:
+            return self._told(scores, outcome, items, source.secure, None)
+        release = self._told(scores, outcome, items, source.secure, reservation.receipt())
+        return replace(release, charge=reservation.guarantee)
+
+    @final
+    def _told(
+        self, scores: Scores, outcome: Outcome, items: list[Hashable] | None, secure: bool, receipt: Receipt | None
+    ) -> Release:
+        """What was drawn, as a release, once the winners are named."""
+        guarantee, charge = self._terms(scores)
+        extras = turned_back(outcome.extras) if scores._turned else outcome.extras
+        if scores.public and scores._has_names:
+            extras = changed(extras, candidates=scores._size)
+        release = Release(
+            items=items,
+            # places in a private list, or by rank, must not even break ties
+            indices=outcome.indices if scores.numbered and scores.public else None,
+            ordered=self.ordered,
+            guarantee=guarantee,
+            charge=charge,
+            mechanism=f"{self.name}, on negated scores" if scores._turned else self.name,
+            why="named by the caller",
+            unit=scores.unit,
+            neighbours=scores.neighbours,
+            secure=secure,
+            frame=scores.frame,
+            notes=(*score_notes(scores, values=outcome.extras.values is not None), *outcome.notes),
+            receipt=receipt,
+            item_columns=scores.columns,
+            extras=extras,
+        )
+        return release if self.ordered else release.as_set()
+
+
+class Budgeted(Mechanism, Generic[Paid]):
+    """A mechanism that is paid with one budget: its guarantee.
+
+    `budget` is checked and kept when the mechanism is made, whichever way it was written: `epsilon=` and `delta=` are
+    short forms of the constructor. `dataclasses.replace(mechanism, budget=...)` gives it another one. A dataclass
+    made of a mechanism takes `budget=` and has no short forms.
+    """
+
+    __slots__ = ()
+
+    budget: Guarantee
+
+    @property
+    def guarantee(self) -> Paid:
+        """What one person is promised: the budget."""
+        return cast(Paid, self.budget)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the budget, where it has one."""
+        return self._of_budget("epsilon")
+
+    @property
+    def delta(self) -> float:
+        """The delta of the budget, where it has one."""
+        return self._of_budget("delta")
+
+    def _of_budget(self, name: str) -> float:
+        if not hasattr(self.budget, name):
+            raise AttributeError(f"this mechanism is paid with {self.budget}, which has no {name}; read .budget")
+        number: float = getattr(self.budget, name)
+        return number
+
+    def _pay(self, budget: Paid) -> None:
+        """Keep a budget that was checked, in a mechanism that is being made."""
+        object.__setattr__(self, "budget", budget)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def described(cls: Described) -> Described:
+    """A frozen description: a dataclass whose `InitVar` fields are short forms that its constructor alone knows.
+
+    What was written in short is not kept, so equality, repr, pickles and `dataclasses.replace` see what was meant, and
+    `epsilon` is that of the budget.
+    """
+    record: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    short = SHORT_FORMS & record.__dataclass_fields__.keys() - {one.name for one in fields(record)}
+    for name in short:
+        del record.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
+        delattr(record, name)  # its default None, or it would hide that of the budget
+    record.__post_init__.__defaults__ = (None,) * len(short)  # a dataclass made of this one has none to pass on
+    refuse_changes(record, "a mechanism cannot be changed, nor its {}: dataclasses.replace makes another one")
+    record.__init__ = kind_of_words(cls.__name__)(record.__init__)
+    return cast(Described, record)

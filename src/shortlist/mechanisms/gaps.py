@@ -1,0 +1,575 @@
+"""Races that release more than their winners: gaps, and values with Gumbel noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import InitVar
+from fractions import Fraction
+from functools import lru_cache
+from math import sqrt
+from typing import ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.accounting.checks import number
+from shortlist.estimates import ChainedGaps, best_linear
+from shortlist.exact.margins import refined_margin
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
+from shortlist.exact.reals import rounded
+from shortlist.extras import Extras
+from shortlist.labels import typed
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.base import (
+    UNSAID,
+    Budgeted,
+    Draws,
+    Outcome,
+    check_known_candidates,
+    checked_draws,
+    checked_k,
+    checked_pure,
+    checked_source,
+    checked_work,
+    described,
+    plain_budget,
+    record_of,
+)
+from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.race import Field, Rows, Work, race
+from shortlist.sampling.stable import lead_of
+from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
+from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.quality import Quality
+from shortlist.utility.race import OneshotLaw, winner_probabilities
+
+DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
+"""The standard deviation of the noises of scale 1 whose gaps may be released."""
+
+CLEAR_ORDER = (
+    "each value is made of a new noisy measurement and the leads, and its margin is that of this noise where the order "
+    "was clear; where it was close, or many candidates stood close behind, values are off by more and more often: for "
+    "margins that always hold leave gaps=True out"
+)
+
+
+@described
+class TopKWithGaps(Budgeted[PureDP]):
+    """The k largest of x_i + N_i in order, each with its lead over the next; N_i is noise of scale k R / epsilon.
+
+    Promise: epsilon-DP for items, order and all k gaps; the gaps are free. The last gap is the lead over the best
+    loser, who is not named, so k + 1 candidates are needed. Pure budgets only: a gap has no bounded range.
+
+    Parameters
+    ----------
+    k
+        How many items, fewer than there are candidates.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+    scale
+        Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = k / scale.
+    noise
+        `"exponential"` (half the variance) or `"laplace"`.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> release = TopKWithGaps(k=2, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True)
+    >>> release.indices, len(release.gaps)
+    ([0, 1], 2)
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    scale: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    noise: str = "exponential"
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
+        _store(self, "top-k with gaps", epsilon, scale)
+
+    @property
+    def name(self) -> str:
+        return f"top-{self.k} with gaps and {self.noise} noise"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        _check_loser(scores, self.k)
+
+    def _scale(self, scores: Scores) -> Fraction:
+        return selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self._scale(scores)
+        indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
+        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale))))
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        scores = self._studied(scores, question)
+        field = Field(scores.values, self.k + 1, self._scale(scores), checked_gap_noise(self.noise))
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
+
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: gaps and values change nothing of who is released."""
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_gap_noise(self.noise))
+
+
+@described
+class MeasuredTopK(Budgeted[PureDP]):
+    """The k best, selected with one part of epsilon, then measured with the other, gaps and measurements combined.
+
+    Promise: epsilon-DP. Selection is `TopKWithGaps(theta epsilon)`. Each winner's score is then measured with fresh
+    Laplace noise of scale k Delta / ((1 - theta) epsilon): one person moves the k scores by at most k Delta in all.
+    `values` are the best linear estimates from both (`gaps` come along); against the measurements alone their mean
+    squared error is less by (k - 1) / (k (1 + lambda)), lambda = 1/2 for exponential noise, monotone scores and halves.
+    That, and the margins, hold where the order is clear: the noise of a selected item tends to be large, the more so
+    the more candidates stood close behind, and it is in the gaps. `MeasuredSet` has margins that hold always.
+
+    Parameters
+    ----------
+    k
+        How many items, fewer than there are candidates.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    noise
+        Of the selection: `"exponential"` (half the variance) or `"laplace"`.
+    theta
+        The share of epsilon that selects, in (0, 1): half, unless said. None: from half on the one with the least
+        variance of the values, to a thousandth; it is half for small k, and .772 for k = 100 counts.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> len(MeasuredTopK(k=2, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True).values)
+    2
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    noise: str = "exponential"
+    theta: float | None = 0.5
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        _store(self, "measured top-k", epsilon)
+        if self.theta is not None:
+            number("theta", self.theta, above=True, below=1.0)
+
+    def __repr__(self) -> str:
+        """As of every mechanism; another share than half stands in it, so that older records read as they did."""
+        words = ["k", "budget", "noise", *["theta"] * (self.theta != 0.5), "work"]
+        return record_of(self, words)
+
+    @property
+    def name(self) -> str:
+        return f"measured top-{self.k} with gaps and {self.noise} noise"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        _check_loser(scores, self.k)
+
+    def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """Of the noise that selects, and of the noise that measures."""
+        share, epsilon = Fraction(self.share(scores)), Fraction(self.guarantee.epsilon)
+        selection = selection_scale(scores, self.k, share * epsilon)
+        return selection, self.k * scores.largest_sensitivity / ((1 - share) * epsilon)
+
+    def share(self, scores: Scores) -> float:
+        """The share of epsilon that selects: a public number."""
+        if self.theta is not None:
+            return self.theta
+        return least_variance_split(self.k, float(scores.range_sensitivity / scores.largest_sensitivity), self.noise)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        selection, scale = self._scales(scores)
+        noise = checked_gap_noise(self.noise)
+        indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
+        measurements = [
+            add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
+        ]
+        values = best_linear(measurements, gaps, self._ratio(scores))
+        margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
+        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
+
+    def _ratio(self, scores: Scores) -> float:
+        """The variance of the noise that selects, in units of that which measures."""
+        selection, scale = self._scales(scores)
+        return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions and reals of independent draws, one row each, for study and audit of public scores.
+
+        The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
+        """
+        scores, source = self._studied(scores, question), checked_source(rng)
+        selection, scale = self._scales(scores)
+        numbers, ratio = scores.values, self._ratio(scores)
+
+        def read(rows: Rows) -> tuple[Indices, Floats]:
+            indices, gaps = rows.indices[:, : self.k], rows.gaps()
+            measurements = add_noise_to_rows(numbers[indices], scale=scale, noise=LAPLACE, source=source)
+            values = best_linear(list(measurements.T), list(gaps.T), ratio)
+            return indices, np.column_stack([gaps, *values])
+
+        field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
+        rows = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
+        return rows.as_they_were(scores, first=self.k)
+
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: gaps and values change nothing of who is released."""
+        return OneshotLaw.of(scores.values, self.k, self._scales(scores)[0], checked_gap_noise(self.noise))
+
+
+def _store(
+    mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None, scale: float | None = None
+) -> None:
+    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
+    mechanism._pay(checked_pure(what, epsilon, mechanism.budget, scale, mechanism.k))
+    checked_gap_noise(mechanism.noise)
+    checked_work(mechanism.work)
+
+
+def checked_gap_noise(noise: object) -> Noise:
+    """A noise by its name, if gaps under it are proved."""
+    kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
+    if not isinstance(noise, str) or noise not in kinds:
+        raise ValueError(
+            'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
+            "among it, the gap to the best loser is not covered by the proof. For whole gaps round gaps of exponential "
+            "noise down"
+        )
+    return kinds[noise]
+
+
+def selection_scale(scores: Scores, k: int, epsilon: Fraction) -> Fraction:
+    """k R / epsilon, exactly."""
+    return k * scores.range_sensitivity / epsilon
+
+
+def winners_with_gaps(
+    scores: Scores, k: int, scale: Fraction, noise: Noise, source: Source, work: Work
+) -> tuple[list[int], list[float]]:
+    """The k winners and their k gaps: a race of k + 1, whose last one stays unnamed."""
+    finish = race(scores._numbers, k=k + 1, scale=scale, noise=noise, source=source, work=work)
+    return [int(i) for i in finish.indices[:k]], finish.gaps()
+
+
+def _check_loser(scores: Scores, k: int) -> None:
+    """k winners and one loser must be there: the number of candidates is public."""
+    check_known_candidates(scores, k)
+    try:
+        check_known_candidates(scores, k + 1)
+    except ValueError:
+        raise ValueError(
+            f"k={k} gaps need {k + 1} candidates, the last gap being the lead over the best loser; choose a smaller k"
+        ) from None
+
+
+@lru_cache
+def least_variance_split(k: int, relative: float, noise: str) -> float:
+    """From half on the share theta of the selection with the least variance of the refined values (Proposition 259).
+
+    (1 + lambda k) / ((1 - theta)^2 (1 + lambda)), lambda = (R / Delta)^2 ((1 - theta) / theta)^2 / 2, or without the 2
+    for Laplace noise; to a thousandth.
+    """
+    theta: Floats = np.arange(500, 1000) / 1000
+    ratio = (DEVIATIONS[noise] * relative * (1 - theta) / theta) ** 2 / 2
+    return float(theta[np.argmin((1 + ratio * k) / ((1 - theta) ** 2 * (1 + ratio)))])
+
+
+NOTE = (
+    "p_value: were some other candidate's score at least the winner's, a lead as large as this one would have at most "
+    "this probability, given the winner"
+)
+
+
+GIVEN = (
+    "the winner was given: this charge pays for its draw too, if that was by the exponential mechanism with this "
+    "epsilon from these scores"
+)
+
+
+@described
+class ExponentialWithGap(Budgeted[PureDP]):
+    """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
+
+    Promise: epsilon-DP for the winner, drawn as by the exponential mechanism, with its gap. Pure budgets only: the
+    gap destroys the bounded range that the winner alone has. `gap` is in the units of the scores; `p_value` is
+    2 / (1 + e^g), g = epsilon gap / R, rounded up. At least two candidates are needed.
+
+    With `winner=` it is given who won, drawn elsewhere, and the lead is drawn as it is given that winner. That is
+    epsilon-DP whoever is named; and if the winner was drawn by the exponential mechanism with this epsilon from these
+    scores, winner and lead together are epsilon-DP, so one charge pays for both (Theorem 258).
+
+    Parameters
+    ----------
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    scale
+        Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = 1 / scale.
+    winner
+        Of whom the lead is asked: a label, or a position where there are no labels. None draws the winner too.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> release = ExponentialWithGap(epsilon=1.0).release([900, 20, 500], monotone=True)
+    >>> release.index, release.gap > 0, release.p_value < 1e-6
+    (0, True, True)
+    """
+
+    epsilon: InitVar[float | None] = None
+    scale: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    winner: Hashable = None
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
+        self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget, scale))
+        checked_work(self.work)
+
+    def __repr__(self) -> str:
+        """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
+        words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
+        return record_of(self, words)
+
+    @property
+    def name(self) -> str:
+        return "exponential mechanism with gap" if self.winner is None else "gap of a given winner"
+
+    @property
+    def treats_alike(self) -> bool:
+        return self.winner is None
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+        try:
+            check_known_candidates(scores, 2)
+        except ValueError:
+            raise ValueError("a gap needs two candidates; with one there is nothing to choose") from None
+        if self.winner is not None:
+            self._place(scores)
+
+    def _place(self, scores: Scores) -> int:
+        """The position of the winner that is given; from public facts."""
+        labels = range(scores._size) if scores._labels is None else scores._labels
+        place = next((i for i, label in enumerate(labels) if typed((label,)) == typed((self.winner,))), None)
+        if place is None:
+            raise ValueError("winner must be one of the candidates: a label, or a position where there are no labels")
+        if scores._numbers[place] == -np.inf:
+            raise ValueError("winner is a candidate that may never be chosen (its score is -inf)")
+        return place
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """R / epsilon, exactly."""
+        return scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self._scale(scores)
+        if self.winner is not None:
+            place = self._place(scores)
+            gap = lead_of(scores._numbers, place, scale, source)
+            return Outcome([place], Extras(gaps=[gap], p_value=p_value_of(gap, scale)), (NOTE, GIVEN))
+        finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        gaps = finish.gaps()
+        extras = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
+        return Outcome([int(finish.indices[0])], extras, (NOTE,))
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
+        scores = self._studied(scores, question)
+        if self.winner is not None:
+            place, scale, source = self._place(scores), self._scale(scores), checked_source(rng)
+            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(checked_draws(draws))]
+            return Draws(np.full((len(gaps), 1), place), np.array(gaps))
+        races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[candidate i wins], for every candidate: exact, and they sum to 1; a winner that was given wins."""
+        scores = self._studied(scores, question)
+        if self.winner is not None:
+            chances: Floats = np.zeros(len(scores))
+            chances[self._place(scores)] = 1.0
+            return chances
+        law = OneshotLaw.of(scores.values, 1, self._scale(scores), GUMBEL)
+        return winner_probabilities(law.s, law.noise)
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the winner has the largest score]: exact, to 1e-9."""
+        chances, values = self.probabilities(scores, **question), self._studied(scores, question).values
+        return float(chances[values == values.max()].sum())
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): of one item all equal."""
+        right = self.success_probability(scores, **question)
+        return Quality(top=right, great=right, good=right, recall=right)
+
+
+def p_value_of(gap: float, scale: Fraction) -> float:
+    """2 / (1 + e^(gap / scale)), rounded up: the largest P(a gap so large | this winner) if it is not the only best."""
+    tail = math.exp(-rounded(Fraction(gap) / scale)) if gap < math.inf else 0.0
+    return min(1.0, max(2 * tail / (1 + tail) * (1 + 2.0**-40), math.nextafter(0.0, 1.0)))
+
+
+EULER = 0.5772156649015329
+"""The mean of Gumbel noise of scale 1."""
+
+GUMBEL_VALUES_NOTE = (
+    "values are noisy and say nothing about the item beside them: together they describe the soft maximum of all "
+    "scores, of which soft_max is the unbiased estimate"
+)
+
+
+@described
+class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
+    """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
+
+    Promise: (epsilon, delta)-DP, by the exact Gumbel-DP profile with mu = Delta / gamma for monotone scores and by the
+    two-clock profile otherwise. No pure and no zCDP guarantee exists for a Gumbel value.
+
+    The values are exact reals, correctly rounded. The largest is centred at the soft maximum
+    gamma ln sum_i e^(x_i / gamma), 0.5772 gamma above it, whichever item won; `soft_max` corrects for that.
+    `largest=False` is report noisy min: the k smallest of x_i - N_i, and `soft_min`.
+
+    Parameters
+    ----------
+    k
+        How many items, each with its value.
+    mu, budget
+        `ApproxDP(epsilon, delta)`, to which the noise is calibrated; or `mu=0.1`, sensitivity over scale, short for
+        `budget=GumbelDP(0.1, k, monotone=False)`: that is the promise, and for monotone scores the finer one.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> GumbelTopKValues(k=10, budget=ApproxDP(1.0, 1e-5)).guarantee
+    ApproxDP(epsilon=1.0, delta=1e-05)
+    """
+
+    k: int
+    mu: InitVar[float | None] = None
+    budget: ApproxDP | GumbelDP = UNSAID
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, mu: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        checked_work(self.work)
+        if mu is not None:
+            if self.budget is not None:
+                raise TypeError("mu= says what it costs: leave budget= out, or leave mu= out")
+            self._pay(GumbelDP(mu, self.k, monotone=False))
+        elif isinstance(self.budget, GumbelDP):
+            if self.budget.k != self.k:
+                raise ValueError(f"budget is for k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
+            self._pay(GumbelDP(self.budget.mu, self.k, monotone=False))
+        elif not isinstance(self.budget, ApproxDP):
+            raise TypeError(
+                "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
+                "write budget=ApproxDP(epsilon, delta)"
+            )
+        else:
+            self._pay(plain_budget(self.budget))
+
+    @property
+    def name(self) -> str:
+        return f"Gumbel top-{self.k} with values"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+    def scale(self, scores: Scores) -> Fraction:
+        """gamma = Delta / mu, a public number: it depends on the sensitivity and not on the values."""
+        budget = self.budget
+        mu = budget.mu if isinstance(budget, GumbelDP) else largest_mu(self.k, budget, scores.monotone)
+        return scores.largest_sensitivity / Fraction(mu)
+
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        if not isinstance(self.budget, GumbelDP):
+            return self.guarantee, self.charge
+        promise = GumbelDP(self.budget.mu, self.k, scores.monotone)
+        return promise, promise
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self.scale(scores)
+        finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        values = finish.values()
+        soft_max = values[0] - rounded(Fraction(EULER) * scale)
+        note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._turned else GUMBEL_VALUES_NOTE
+        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions and values of independent draws, one row each, for study and audit of public scores."""
+        scores = self._studied(scores, question)
+        field = Field(scores.values, self.k, self.scale(scores), GUMBEL)
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices, rows.values()) for rows in races).as_they_were(scores)
+
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: values change nothing of who is released."""
+        return OneshotLaw.of(scores.values, self.k, self.scale(scores), GUMBEL)
+
+
+@lru_cache
+def largest_mu(k: int, budget: ApproxDP, monotone: bool) -> float:
+    """The largest mu = Delta / gamma whose profile fits the budget, rounded down."""
+    return calibrate(lambda mu: GumbelDP(mu, k, monotone), budget)

@@ -1,0 +1,476 @@
+"""Ordered lists of k items in one draw: joint, ordered canonical and guarded lists."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import InitVar, dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.reals import ball
+from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.base import (
+    UNSAID,
+    Budget,
+    Budgeted,
+    Draws,
+    Outcome,
+    check_known_candidates,
+    check_noise_keeps,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_source,
+    described,
+    noise_for,
+)
+from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
+from shortlist.mechanisms.sets import (
+    CANONICAL,
+    ONE_SHOT,
+    one_shot_of,
+    range_beside_switch,
+    round_beside_switch,
+    whole_of,
+)
+from shortlist.privacy import ZCDP, BoundedRange, Guarantee
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.race import race, race_many
+from shortlist.sampling.sequences import SLOPE, ListSwitch, SequenceRace, Sequences, envelope_of, list_switch
+from shortlist.sampling.subsets import LateArrival
+from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.lists import Levels, SequenceLaw, Utility, levels, race_chances
+from shortlist.utility.race import OneshotLaw
+
+if TYPE_CHECKING:
+    from flint import arb
+
+
+@described
+class JointTopK(Budgeted[Budget]):
+    """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
+
+    The loss is max_i (x_[i] - x_{s_i}): by how much the worst place misses. Promise: epsilon-DP and epsilon-bounded
+    range for the ordered sequence. R is the range sensitivity of the scores; the loss moves by up to R either way,
+    hence the 2.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ZCDP(rho)` and `ApproxDP(epsilon, delta)` are taken too.
+
+    Examples
+    --------
+    >>> JointTopK(k=2, epsilon=1.0).charge
+    BoundedRange(epsilon=1.0)
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+
+    proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        self._pay(checked_budget(epsilon, self.budget))
+
+    @property
+    def name(self) -> str:
+        return f"joint top-{self.k}"
+
+    @property
+    def charge(self) -> Guarantee:
+        return BoundedRange(epsilon_of_a_round(1, self.guarantee))
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / (2 R), exactly."""
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
+
+    def _sequences(self, scores: Scores) -> tuple[Sequences, Indices]:
+        """(the law over sequences of ranks, the candidate at each rank)."""
+        steps, candidates = ladder(scores._numbers, self.k)
+        return Sequences(steps, self._rate(scores) * steps.unit), candidates
+
+    def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-9."""
+        return self._law(self._studied(scores, question)).in_order()
+
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> SequenceLaw:
+        sequences, candidates = self._sequences(scores)
+        support = levels(sequences.steps, sequences.rate)
+        return SequenceLaw(support, support.chances, candidates, len(scores))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        sequences, candidates = self._sequences(scores)
+        return Outcome([int(candidates[rank]) for rank in sequences.draw(source)])
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
+        """The positions of independent draws, one row each, for study and audit of public scores."""
+        sequences, candidates = self._sequences(self._studied(scores, question))
+        source = checked_source(rng)
+        rows: Indices = candidates[np.array(sequences.draw_many(source, checked_draws(draws)))]
+        return rows
+
+
+@described
+class OrderedCanonicalTopK(Budgeted[Budget]):
+    """The list s of k candidates with the largest N_s - epsilon loss(s) / (2 R), with independent noise N_s of scale 1.
+
+    The loss of a wrong list is max_i (x_[i] - x_{s_i}), by how much its worst place misses. That of a right one is
+    minus the least gap x_[i] - x_[i+1], i = 1..k: 0 where scores tie, and then every order of them is right. It moves
+    by up to R either way, R the range sensitivity of the scores.
+
+    Promise: epsilon-DP for the ordered list; with Gumbel noise epsilon-bounded range, and then epsilon is the largest
+    that fits a zCDP or (epsilon, delta) budget.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
+        `ApproxDP(epsilon, delta)`.
+    noise
+        None is `"exponential"` for a pure budget and `"gumbel"` for any other; no other noise is known here.
+
+    Examples
+    --------
+    >>> OrderedCanonicalTopK(k=2, epsilon=1.0).release([900, 20, 500, 7], monotone=True).items
+    [0, 2]
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    noise: str | Noise | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/ordered-canonical.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        self._pay(checked_budget(epsilon, self.budget))
+        kind = self._kind
+        if kind not in (GUMBEL, EXPONENTIAL):
+            raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
+        check_noise_keeps(kind, self.guarantee)
+
+    @property
+    def _kind(self) -> Noise:
+        return noise_for(self.noise, self.guarantee)
+
+    @property
+    def name(self) -> str:
+        return f"ordered canonical top-{self.k} with {self._kind.name} noise"
+
+    @property
+    def charge(self) -> Guarantee:
+        """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
+        return charge_of_rounds(1, self._kind, self.guarantee)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / (2 R), exactly."""
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
+
+    def _race(self, scores: Scores) -> tuple[Sequences | SequenceRace, Indices]:
+        """(the race of all lists of ranks, the candidate at each rank)."""
+        steps, candidates = ladder(scores._numbers, self.k, gap=True)
+        rate = self._rate(scores) * steps.unit
+        return Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(envelope_of(steps, rate)), candidates
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        race, candidates = self._race(scores)
+        return Outcome(candidates[race.draw(source)].tolist())
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
+        """The positions of independent draws, one row each, for study and audit of public scores."""
+        race, candidates = self._race(self._studied(scores, question))
+        rows: Indices = candidates[np.array(race.draw_many(checked_source(rng), checked_draws(draws)))]
+        return rows
+
+    def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-8."""
+        return self._law(self._studied(scores, question)).in_order()
+
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> SequenceLaw:
+        steps, candidates = ladder(scores._numbers, self.k, gap=True)
+        support = levels(steps, self._rate(scores) * steps.unit)
+        chances = support.chances if self._kind == GUMBEL else race_chances(support)
+        return SequenceLaw(support, chances, candidates, len(scores))
+
+
+@described
+class GuardedListTopK(Budgeted[Budget]):
+    """Ordered canonical top-k, and one-shot top-k where wrong lists would crowd it out, under every budget.
+
+    Promise: the budget, for the ordered list together with the way it went (`release.used`).
+
+    - `PureDP(epsilon)`, `ApproxDP(epsilon, delta)`: lists with exponential noise race with a guard, and no part of
+      epsilon is set aside for that: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves
+      (1 - a) epsilon for one-shot; a is 1/100. With a delta one-shot has all of it: Gumbel noise (peeling) where delta
+      is worth that, by a public rule, and exponential noise elsewhere.
+    - `ZCDP(rho)`: a choice of two by the weight of the junk takes 1/65 of rho, and ordered canonical top-k with
+      Gumbel noise or peeling follows with the rest.
+
+    With fewer than 2k candidates one-shot has the whole budget, and for one winner there is no guard.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ApproxDP(epsilon, delta)` and `ZCDP(rho)` are others.
+
+    Examples
+    --------
+    >>> GuardedListTopK(k=3, epsilon=1.0).release([900, 20, 500, 7, 400, 3, 1], monotone=True).items
+    [0, 2, 4]
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+
+    proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        self._pay(checked_budget(epsilon, self.budget))
+
+    @property
+    def name(self) -> str:
+        return f"guarded list of {self.k}"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def charge(self) -> Guarantee:
+        """The budget, whichever way it goes."""
+        return whole_of(self.guarantee)
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+        self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is booked
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / (2 R), exactly, e the epsilon of lists."""
+        budget, d = self.guarantee, scores._choosable
+        if not isinstance(budget, ZCDP):
+            return Fraction(budget.epsilon) / (2 * scores.range_sensitivity)
+        e = range_beside_switch(budget, SLOPE) if self._is_guarded(d) else epsilon_of_a_round(1, budget)
+        return Fraction(e) / (2 * scores.range_sensitivity)
+
+    def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
+        """(noise, e of a round) of one-shot top-k: what is left where a guard or a switch had its look."""
+        budget, guarded = self.guarantee, self._is_guarded(d)
+        if isinstance(budget, ZCDP):
+            rounds = round_beside_switch(budget, self.k, SLOPE) if guarded else epsilon_of_a_round(self.k, budget)
+            return GUMBEL, Fraction(rounds)
+        return one_shot_of(budget, self.k, SHARE if guarded else Fraction(0))
+
+    def _one_shot_scale(self, scores: Scores, d: int) -> Fraction:
+        """R / e."""
+        return scores.range_sensitivity / self._one_shot(d)[1]
+
+    def _is_guarded(self, d: int) -> bool:
+        """Whether lists race beside a guard, which is public: one that sees no scores would guard nothing."""
+        budget = self.guarantee
+        return is_guarded(self.k, d) and (isinstance(budget, ZCDP) or budget.epsilon > 0)
+
+    def _prepared(self, scores: Scores) -> ListRace:
+        """Whatever depends on the scores alone, done once."""
+        steps, candidates = ladder(scores._numbers, self.k, gap=True)
+        rate, d = self._rate(scores) * steps.unit, len(candidates)
+        lists = self._lists(steps, rate, d)
+        return ListRace(steps, rate, candidates, lists, self._one_shot(d)[0], self._one_shot_scale(scores, d))
+
+    def _lists(self, steps: Ladder, rate: Fraction, d: int) -> ListGuard | ListSwitch | Alone | None:
+        """Who decides about lists; None where one-shot is used without one."""
+        zcdp = isinstance(self.guarantee, ZCDP)
+        if self._is_guarded(d):
+            if zcdp:
+                return list_switch(steps, rate)
+            return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
+        return Alone(GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        run = self._prepared(scores)
+        lists = run.race()
+        places = None if lists is None else lists.draw(source)
+        if places is not None:
+            return Outcome(run.candidates[places].tolist(), CANONICAL)
+        finish = race(scores._numbers, k=self.k, scale=run.scale, noise=run.noise, source=source)
+        return Outcome(finish.indices.tolist(), ONE_SHOT)
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """Independent draws, one row each, best first, for study and audit of public scores.
+
+        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
+        """
+        scores, source = self._studied(scores, question), checked_source(rng)
+        run, draws = self._prepared(scores), checked_draws(draws)
+        lists = run.race()
+        sequences = [None] * draws if lists is None else lists.draw_many(source, draws)
+        one_shot = np.array([one is None for one in sequences])
+        rows = np.empty((draws, self.k), np.int64)
+        ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
+        rows[~one_shot] = run.candidates[ranks]
+        rows[one_shot] = race_many(
+            scores.values, k=self.k, scale=run.scale, noise=run.noise, source=source, draws=int(one_shot.sum())
+        )
+        return Draws(rows, None, one_shot[:, None].astype(np.int64))
+
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
+        return self._law(self._studied(scores, question)).guard
+
+    def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
+        return self._law(self._studied(scores, question)).lists.in_order()
+
+    def _law(self, scores: Scores) -> Utility:
+        run = self._prepared(scores)
+        support = levels(run.steps, run.rate)
+        lists = SequenceLaw(support, run.chances(support), run.candidates, len(scores))
+        return Utility(lists, OneshotLaw.of(scores.values, self.k, run.scale, run.noise))
+
+
+@dataclass(frozen=True, slots=True)
+class ListGuard:
+    """A guard of rate a, tau nats above the weight of the junk: it arrives at e^-v U^(1/a)."""
+
+    junk: Junk
+    a: Fraction
+    tau: Fraction
+
+    def bounds(self, *, fine: bool) -> tuple[float, float]:
+        """(lower, upper) bounds on v."""
+        junk = self.junk.finer if fine else self.junk
+        return junk.low + float(self.tau), junk.high + float(self.tau)
+
+    def exact(self) -> arb:
+        """v at the working precision."""
+        return self.junk.exact() + ball(self.tau)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """No guard: lists alone, with this noise."""
+
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True)
+class ListRace:
+    """A guarded race or a switch of lists that can be run again and again."""
+
+    steps: Ladder
+    rate: Fraction
+    candidates: Indices
+    """The candidate at each rank."""
+    lists: ListGuard | ListSwitch | Alone | None
+    noise: Noise
+    """That of one-shot top-k, if it comes to that."""
+    scale: Fraction
+
+    def race(self) -> SequenceRace | ListSwitch | Sequences | None:
+        """What draws a list, or says that there is none; None where one-shot is used anyway."""
+        match self.lists:
+            case ListGuard() as guard:
+                return SequenceRace(envelope_of(self.steps, self.rate), partial(LateArrival, guard, guard.a))
+            case Alone(noise):
+                return Sequences(self.steps, self.rate) if noise == GUMBEL else self._unguarded()
+            case lists:
+                return lists
+
+    def _unguarded(self) -> SequenceRace:
+        return SequenceRace(envelope_of(self.steps, self.rate))
+
+    def chances(self, support: Levels) -> Floats:
+        """P[a list of this level is released], for every level."""
+        match self.lists:
+            case ListGuard() as guard:
+                return race_chances(support, sum(guard.bounds(fine=True)) / 2, float(guard.a))
+            case ListSwitch() as switch:
+                log_odds = sum(switch.bounds(fine=True)) / 2
+                return support.chances * math.exp(-float(np.logaddexp(0.0, -log_odds)))
+            case Alone(noise):
+                return support.chances if noise == GUMBEL else race_chances(support)
+            case _:
+                return np.zeros(len(support.losses))
+
+
+def crowd_of(k: int, d: int) -> float:
+    """H, the logarithm of the number of lists of k of d."""
+    return math.lgamma(d + 1) - math.lgamma(d - k + 1)
+
+
+SHARE = Fraction(1, 100)
+"""a, the hazard of the guard's noise: so much of epsilon is gone where the guard wins (Definition 191)."""
+
+
+def tau_of(k: int, d: int) -> Fraction:
+    """How far the guard is above the junk: a public constant (Definition 191)."""
+    return 2 + Fraction(math.floor(8 * math.log(max(crowd_of(k, d), 1.0))), 16)
+
+
+def held_by_junk(k: int) -> int:
+    """A list that holds so many of the k best, or fewer, is junk: a public constant (Definition 191).
+
+    A long list that misses a tenth of the best is no better than one-shot's.
+    """
+    rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
+    return math.ceil(rho * k) - 1
+
+
+def is_guarded(k: int, d: int) -> bool:
+    """Whether lists race beside a guard; of fewer than 2k candidates one-shot top-k takes all of epsilon at once."""
+    return k > 1 and d >= 2 * k

@@ -1,0 +1,861 @@
+"""Partition selection, and the choice between it and top-k over an unknown domain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import InitVar, dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask, Values, checked_flag, sorted_rows
+from shortlist._text import about
+from shortlist.accounting.checks import count
+from shortlist.exact.key_ranking import Ranked, ranked_keys
+from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
+from shortlist.exact.noise import GAUSSIAN
+from shortlist.exact.reals import rounded, rounded_down
+from shortlist.exact.subsets import log_choose
+from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.truncated_geometric import PublicCoin, public_coin
+from shortlist.extras import Extras
+from shortlist.mechanisms.base import (
+    UNSAID,
+    Budgeted,
+    DeltaBudget,
+    Draws,
+    Mechanism,
+    Outcome,
+    bar_in_words,
+    check_column,
+    check_counts,
+    checked_draws,
+    checked_k,
+    checked_limit,
+    checked_small_delta,
+    checked_source,
+    described,
+    sorted_counts,
+)
+from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
+from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.mechanisms.unknown_domain import (
+    GAMMA,
+    MOST_CLASSES,
+    CanonicalLimitedDomain,
+    LimitedDomainTopK,
+    default_limit,
+    quick_list,
+)
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.thresholds import add_whole_noise
+from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
+from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.quality import Quality
+
+
+class Recounted:
+    """As the weights of a table, but for how many people hold what was named.
+
+    Up to `most` names a person can hold all of them, and the counts of the table do. Beyond, `again` counts the rows
+    once more: of each person at most `most` of these very names.
+    """
+
+    __slots__ = ("_again", "_weights", "most")
+
+    def __init__(self, weights: Any, again: Callable[[list[Hashable], int], list[int]]) -> None:
+        self._weights = weights
+        self._again = again
+        self.most: int = weights.most
+
+    @property
+    def scores(self) -> Values:
+        scores: Values = self._weights.scores
+        return scores
+
+    @property
+    def sizes(self) -> Indices:
+        sizes: Indices = self._weights.sizes
+        return sizes
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        names: list[Hashable] = self._weights.names(positions)
+        return names
+
+    def counts(self, positions: Sequence[int]) -> list[int]:
+        counts: list[int] = self._weights.counts(positions)
+        return counts
+
+    def people(self, positions: Sequence[int]) -> tuple[list[int], int]:
+        """(how many people hold each, of how many of them one person counts at most)."""
+        if len(positions) <= self.most:
+            return self.counts(positions), len(positions)
+        return self._again(self.names(positions), self.most), self.most
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Capped sums by their distinct numbers, decreasing, and where each label stands among the scores."""
+
+    scores: Values
+    sizes: Indices
+    order: Indices | None
+
+    @classmethod
+    def of(cls, scores: Scores, cap: Cap) -> Column:
+        held = scores._capped if cap.weighted else scores._names
+        if held is not None:
+            return cls(held.scores, held.sizes, None)
+        values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
+        distinct, sizes = np.unique(values, return_counts=True)
+        return cls(distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable"))
+
+    def places(self, positions: Sequence[int] | Indices) -> list[int]:
+        where = np.asarray(positions, np.int64)
+        places: list[int] = (where if self.order is None else self.order[where]).tolist()
+        return places
+
+
+def by_score(scores: Scores) -> Indices:
+    """Where the labels stand among public scores, by their places among the weights; -1 for none."""
+    weights = scores._capped
+    assert weights is not None
+    where = {label: place for place, label in enumerate(scores.labels)}
+    return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
+
+
+def sums_of(scores: Scores, cap: Cap) -> Values:
+    """The sum of every label of public scores, in their order; none is below 0."""
+    weights = scores._capped
+    if weights is None or not cap.weighted:
+        return np.maximum(scores.values, 0)
+    sums = np.zeros(len(scores.values), np.int64)
+    sums[by_score(scores)[:-1]] = np.repeat(weights.scores, weights.sizes)
+    return sums
+
+
+def sums_and_right(scores: Scores, cap: Cap, k: int) -> tuple[Values, Mask, Mask]:
+    """(the sum of every label, which may be in a true top k, which must be): public scores.
+
+    Whoever is held by as many people as the k-th may, by more must; where there are no people beside the sums, by the
+    sums.
+    """
+    sums, people = sums_of(scores, cap), scores.values
+    kth = np.sort(people)[-k] if k <= len(people) else 0
+    return sums, people >= max(kth, 1), people > kth
+
+
+def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
+    """(how many people hold each of these, of how many of them one person counts at most)."""
+    held = scores._capped
+    assert held is not None
+    if isinstance(held, Recounted):
+        return held.people(places)
+    return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
+
+
+FEW = 2
+"""Up to so many labels a person, geometric noise has the lower bar."""
+
+
+@described
+class KeySet(Budgeted[DeltaBudget]):
+    """Every label whose noisy sum reaches a public bar, from sums to which a person brings at most `most` labels.
+
+    Sums are counts of the people who keep the label, or weighted ones: a person who keeps t labels adds 1/sqrt(t) to
+    each, in whole units of 2^-20. Noise is Gaussian, and rounded to whole people (weighted sums to 1/16); under
+    (epsilon, delta) and up to two labels a person it is truncated geometric, whose end a public coin decides.
+
+    Promise: (epsilon, delta)-DP, all of delta in the noise and in the bar, or delta-approximate rho-zCDP with
+    rho = 1/(2 sigma^2) for sums of one person's length 1: whatever labels a person brings, new ones among them.
+
+    Parameters
+    ----------
+    most
+        How many labels of one person count, at most 4096; None is 64. Scores counted from a table must have been
+        capped so; of plain counts you say by it that nobody was counted for more.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is taken too.
+    weighted
+        Whether a person's labels share their weight; None: if no `most` was given.
+    values
+        Whether a noisy count comes with each name. Counts come free; where the sums are weighted, a quarter of the
+        budget measures how many people hold what was named.
+    k
+        At most so many names, those with the largest noisy sums; None is all that reach the bar.
+    in_order
+        Whether names without values come in the order of their noisy sums: it costs nothing.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not capped whole-number counts, before they are looked at.
+
+    Examples
+    --------
+    >>> mechanism = KeySet(most=1, epsilon=1.0, delta=1e-6)
+    >>> mechanism.release({"ada": 900, "bob": 500, "cy": 2}, monotone=True).items
+    ['ada', 'bob']
+    """
+
+    most: int | None = None
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    weighted: bool | None = None
+    values: bool = True
+    k: int | None = None
+    in_order: bool = False
+
+    proof: ClassVar[str] = "docs/mechanisms/keys.md#proof"
+    largest_only: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
+        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
+        object.__setattr__(self, "weighted", weighted)
+        object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
+        object.__setattr__(self, "values", checked_flag("values", self.values))
+        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        if self.k is not None:
+            object.__setattr__(self, "k", checked_k(self.k))
+
+    @property
+    def name(self) -> str:
+        what = "weighted key set" if self.weighted else "key set"
+        noise = "truncated geometric" if self._coin is not None else "Gaussian"
+        limit = "" if self.k is None else f", the {self.k} largest,"
+        return f"{what}{limit} of at most {self.most} labels a person, with {noise} noise"
+
+    @property
+    def ordered(self) -> bool:
+        """With values the order is told by them; without values it is a set, unless an order was asked for."""
+        return self.values or self.in_order
+
+    @property
+    def bar(self) -> float:
+        """What a label's noisy sum must reach, in people (weighted ones, if they are). Public."""
+        return float(self._bar.bar if self._coin is None else self._coin.reach + 1)
+
+    @property
+    def error(self) -> float:
+        """The standard deviation of the noise on a sum, in people. Public."""
+        if self._coin is None:
+            return float(self._bar.sigma)
+        return geometric_margin(self._coin.noises()[0]).error
+
+    @property
+    def _cap(self) -> Cap:
+        assert self.most is not None
+        return Cap(self.most, bool(self.weighted))
+
+    @property
+    def _measures(self) -> bool:
+        """Whether the counts of what was named are measured with a part of the budget."""
+        return self.values and bool(self.weighted)
+
+    @property
+    def _bar(self) -> KeyBar:
+        """The Gaussian noise and its bar."""
+        budget = self.guarantee
+        if isinstance(budget, ZCDP):
+            return thinned_bar(budget.rho, budget.delta, self._cap, self._measures)
+        return pair_bar(budget.epsilon, budget.delta, self._cap, self._measures)
+
+    @property
+    def _coin(self) -> PublicCoin | None:
+        """The coin that decides where truncated geometric noise ends; None for Gaussian noise.
+
+        Every label of a person gets its share of epsilon and of delta.
+        """
+        budget = self.guarantee
+        if self.weighted or self._cap.most > FEW or isinstance(budget, ZCDP):
+            return None
+        return public_coin(Fraction(budget.epsilon) / self._cap.most, Fraction(budget.delta) / self._cap.most)
+
+    def _noises(self) -> tuple[KeyNoise, ...]:
+        """One, or one for each side of the coin."""
+        if self._coin is None:
+            return (GaussianKeys(self._bar, self._cap.unit),)
+        return tuple(map(GeometricKeys, self._coin.noises()))
+
+    @property
+    def fits_tables(self) -> bool:
+        """Whether the bar is so low that some table could reach it: public."""
+        try:
+            return self.bar <= HIGHEST_BAR
+        except ValueError:  # it was not even searched for
+            return False
+
+    def _check(self, scores: Scores) -> None:
+        if not self.fits_tables:
+            raise ValueError(
+                "the budget is too small for any table: write a larger epsilon (or rho), or a larger delta"
+            )
+        check_column(scores, self._cap.most, weighted=bool(self.weighted))
+        if self._measures and scores.numbered:
+            raise ValueError(
+                "values=True measures how many people hold each name, which weighted sums do not tell: count a table, "
+                "or write values=False"
+            )
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        by_weight = bool(self.weighted) and scores._capped is not None
+        return replace(self._outcome(scores, source), by_weight=by_weight)
+
+    def _outcome(self, scores: Scores, source: Source) -> Outcome:
+        column = Column.of(scores, self._cap)
+        noises, coin = self._noises(), self._coin
+        noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
+        names = named_keys(column.scores, column.sizes, noise, source)
+        order = self._ranking(names, source)
+        places = column.places(names.position[order])
+        if self._measures:
+            return self._measured(scores, places, source)
+        words = self._words(float(noise.step * self._cap.grid))
+        if not self.values:
+            return Outcome(places, notes=(words,))
+        people = [float(step) for step in names.sums[order].tolist()]
+        margin = self._margin(noise)
+        near = float(noise.step) + 2 * margin.error
+        notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
+        return Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes)
+
+    def _ranking(self, names: NamedKeys, source: Source) -> list[int]:
+        """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
+        drawn = shuffled(len(names.sums), WordStream(source))
+        ranked = sorted(drawn, key=lambda i: -int(names.sums[i]))
+        return ranked if self.k is None else ranked[: self.k]
+
+    def _margin(self, noise: KeyNoise) -> Margin:
+        if isinstance(noise, GeometricKeys):
+            return geometric_margin(noise.noise)
+        return gaussian_margin(self._bar.sigma, self._cap.grid)
+
+    def _measured(self, scores: Scores, places: list[int], source: Source) -> Outcome:
+        """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
+        people, cap = people_of(scores, places)
+        deviation = self._measured_deviation(cap)
+        counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
+        drawn = shuffled(len(places), WordStream(source))
+        order = sorted(drawn, key=lambda i: -counts[i])
+        margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
+        fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
+        notes = (self._words(self.bar), f"values are people who hold the name, measured afresh{fewer}")
+        values = [float(counts[i]) for i in order]
+        return Outcome([places[i] for i in order], Extras(values=values, margins=margins), notes)
+
+    def _measured_deviation(self, names: int) -> Fraction:
+        """The deviation of the noise on counts that are measured, where one person may hold so many of the names."""
+        measured = self._bar.measured
+        assert measured is not None
+        deviation = Fraction(math.sqrt(max(names, 1))) * measured
+        while deviation**2 < names * measured**2:
+            deviation = Fraction(math.nextafter(float(deviation), math.inf))
+        return deviation
+
+    def _words(self, bar: float) -> str:
+        kind = "shared votes (1/sqrt(t) for each of a person's t names)" if self.weighted else "people"
+        return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
+
+        In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
+        """
+        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        column, noises, coin = Column.of(scores, self._cap), self._noises(), self._coin
+        side = np.zeros(count, np.int64) if coin is None else coin.tosses(count, source).astype(np.int64)
+        rows: list[tuple[Indices, Values, Indices]] = []
+        for which, noise in enumerate(noises):
+            ours = np.flatnonzero(side == which)
+            if len(ours):
+                names = named_keys(column.scores, column.sizes, noise, source, len(ours))
+                rows.append((ours[names.draw], self._by_score(scores, column.places(names.position)), names.sums))
+        return self._rows(count, *map(np.concatenate, zip(*rows, strict=True)), source=source)
+
+    def _by_score(self, scores: Scores, places: list[int]) -> Indices:
+        """Return positions among public scores, where what was drawn are places in the ranking by their weights."""
+        ranks = np.array(places, np.int64)
+        return by_score(scores)[ranks] if self.weighted and scores._capped is not None else ranks
+
+    def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
+        key = source.words(len(draw))
+        ranked = self.ordered or self.k is not None
+        order = np.lexsort((key, -sums, draw)) if ranked else np.lexsort((place, draw))
+        draw, place, sums = draw[order], place[order], sums[order]
+        column = np.arange(len(draw)) - np.searchsorted(draw, draw)
+        few = column < (len(draw) if self.k is None else self.k)
+        width = max(1, int(column[few].max(initial=0)) + 1)
+        indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
+        indices[draw[few], column[few]] = place[few]
+        reals[draw[few], column[few]] = sums[few] * float(self._cap.grid)
+        if self.ordered:
+            return Draws(indices, reals if self.values else None)
+        return Draws(sorted_rows(indices))
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[named] of every label, without a limit k: exact, to 1e-12."""
+        if self.k is not None:
+            raise ValueError("exact chances are known without a limit: leave k= out, or draw with release_many")
+        return self.chances(sums_of(self._studied(scores, question), self._cap))
+
+    def chances(self, sums: Values) -> Floats:
+        """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
+        chances = sum(share * noise.chances(np.asarray(sums)) for share, noise in self._sides())
+        return np.where(np.asarray(sums) > 0, chances, 0.0)
+
+    def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """How many labels are named, on average: exact, to 1e-9."""
+        if self.k is not None:
+            return self._ranked(scores, question).names
+        return float(self.inclusion_probabilities(scores, **question).sum())
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the names are a true top k], ties counting as equal; by people, where weights came with counts: to 1e-9."""
+        return self._ranked(scores, question).top
+
+    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:
+        """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
+        if self.k is not None and top in (None, self.k):
+            return self._ranked(scores, question).right / self.k
+        values = sums_of(self._studied(scores, question), self._cap)
+        there = int(np.count_nonzero(values > 0))
+        wanted = there if top is None else checked_k(top)
+        if not wanted:
+            return 0.0
+        chances = np.sort(self.inclusion_probabilities(scores, **question))[::-1]  # they rise with the sums
+        return float(chances[:wanted].sum()) / wanted
+
+    def _sides(self) -> tuple[tuple[float, KeyNoise], ...]:
+        """(how often, which noise): one, or the two sides of the coin."""
+        noises, coin = self._noises(), self._coin
+        less = 0.0 if coin is None else float(coin.chance().mid())
+        return tuple(zip((1 - less, less), noises, strict=False))
+
+    def _ranked(self, scores: object, question: ScoreWords) -> Ranked:
+        """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220)."""
+        if self.k is None:
+            raise ValueError("a true top k needs a k: write k=10, for example")
+        known = sums_and_right(self._studied(scores, question), self._cap, self.k)
+        sides = [(share, ranked_keys(*known, self.k, noise)) for share, noise in self._sides() if share]
+        names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
+        return Ranked(names, right, top)
+
+
+def near_the_bar(below: float) -> str:
+    """What is said where values may be too high, with a public number."""
+    return (
+        f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
+        "values are too high on average"
+    )
+
+
+SHARE = Fraction(1, 10)
+"""Of epsilon, for the choice; of rho its square."""
+WIDEST = 2600
+"""Limits of sets go up to it, or to 10 k."""
+SPREAD = tuple(map(Fraction, ("1/10", "1/4", "1/2", "1", "2", "3", *(str(2**n - 1) for n in range(3, 32)))))
+"""At ranks k + k f, f one of these, a set is asked whether the sets of such ranks drown it."""
+CROWD = 3
+"""So many times what a crowd of sets weighs is held against them: where sets drown they do so all at once."""
+SETS_AHEAD, LIST_AHEAD = 8, 5
+"""Where all bars are cleared, sets and the list stand so many times 1/epsilon_0 before the key set."""
+LONG = 24
+"""Beyond so many names a list stands no longer before a key set: its noise grows with k, that of a key set does not."""
+BRANCHES_FEW = 3
+"""Up to so many names in order, under (epsilon, delta), exponential noise has the lower bar."""
+FAR = Fraction(1 << 2000)
+"""For what is beyond all floats."""
+
+Kind = Literal["sets", "list", "keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A mechanism that may be chosen, and its bar: the largest of h_(rank) + number over its marks."""
+
+    kind: Kind
+    mechanism: Mechanism
+    marks: tuple[tuple[int, Fraction], ...]
+    """(rank, a public number)."""
+    row: int
+    """The rank above which a name must stand; 0 for a key set."""
+    offset: float
+    """By how many people, about; for a key set so many shared votes are needed."""
+
+    @property
+    def used(self) -> str:
+        """Which way it went, as a release says."""
+        return {"sets": f"a set of the first {self.row - 1:,}", "list": "a list", "keys": "a key set"}[self.kind]
+
+    @property
+    def height(self) -> str:
+        """Where its bar stands, in words and public numbers."""
+        if self.kind == "keys":
+            return f"{about(self.offset)} shared votes (1/sqrt(t) for each of a person's t names)"
+        return bar_in_words(self.offset, self.row)
+
+    def bar(self, counts: Sequence[int]) -> Fraction:
+        """By counts in decreasing order, with zeros beyond them. Private."""
+        return max(counts[rank - 1] + number for rank, number in self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A budget in two: the bounded range of the choice, and what is left for the mechanism that was chosen."""
+
+    choice: float
+    rest: DeltaBudget
+
+    @classmethod
+    def of(cls, budget: DeltaBudget) -> Parts:
+        """Each rounded down, so that together they fit."""
+        if isinstance(budget, ZCDP):
+            first = rounded_down(SHARE**2 * Fraction(budget.rho))
+            rest = rounded_down(Fraction(budget.rho) - Fraction(first))
+            _check_shared(first, rest)
+            return cls(epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta))
+        first = rounded_down(SHARE * Fraction(budget.epsilon))
+        rest = rounded_down(Fraction(budget.epsilon) - Fraction(first))
+        _check_shared(first, rest)
+        return cls(first, ApproxDP(rest, budget.delta))
+
+
+def branches(
+    k: int, parts: Parts, *, limit: int | None = None, most: int | None = None, in_order: bool = False
+) -> tuple[Branch, ...]:
+    """What is chosen from: sets at several limits (not for an order), a list, and a key set where there are weights."""
+    slack = 1 / Fraction(parts.choice)
+    sets = [] if in_order else [limited_set(k, rows, parts.rest, slack) for rows in limits(k, limit)]
+    keys = [] if most is None or limit is not None else [_keys(k, most, parts.rest, in_order)]
+    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
+    names = limited_list(k, default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
+    return (*sets, names, *keys)
+
+
+def limits(k: int, limit: int | None) -> tuple[int, ...]:
+    """The limits of sets: 2k, 8k, 32k .. up to 2600 or 10 k, or the one that was given; so that they can be weighed."""
+    if limit is not None:
+        wanted: Iterable[int] = (limit,)
+    else:
+        wanted = (2 * k * 4**n for n in range(16) if 2 * k * 4**n <= max(WIDEST, 10 * k))
+    return tuple(rows for rows in wanted if k * rows <= MOST_CLASSES)
+
+
+def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Branch:
+    """Its bar, and for larger ranks where the sets that reach so far would outweigh the top k: no lower than that."""
+    mechanism = CanonicalLimitedDomain(k=k, budget=budget, limit=rows)
+    inner = GAMMA * Fraction(mechanism._round)
+    ranks = sorted({k + max(1, round(k * f)) for f in SPREAD if k + max(1, round(k * f)) <= rows})
+    crowd = log_choose(np.full(len(ranks), k), np.array(ranks, np.int64) - k).tolist()
+    heavy, ahead = CROWD / inner, SETS_AHEAD * slack
+    drowned = ((rank, heavy * Fraction(more) - ahead) for rank, more in zip(ranks, crowd, strict=True))
+    marks = ((rows + 1, slack + 1 + mechanism.offset), *drowned)
+    return Branch("sets", mechanism, marks, rows + 1, 1 + rounded(mechanism.offset))
+
+
+def limited_list(k: int, rows: int, budget: DeltaBudget, ahead: Fraction | int, in_order: bool) -> Branch:
+    """For few names in order with exponential noise, whose bar is lower; of Gumbel noise the exact law is known.
+
+    However far its bar is cleared, it stands no lower than `ahead` below the k-th count: sets may then be better.
+    """
+    if in_order and k <= BRANCHES_FEW and isinstance(budget, ApproxDP):
+        mechanism = LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
+        offset = mechanism._bar[0]
+    else:
+        mechanism = quick_list(k, rows, budget)
+        offset = Fraction(mechanism.offset) if math.isfinite(mechanism.offset) else FAR
+    marks = ((rows + 1, 1 + offset), (k, Fraction(-ahead)))
+    return Branch("list", mechanism, marks, rows + 1, 1 + rounded(offset))
+
+
+def _keys(k: int, most: int, budget: DeltaBudget, in_order: bool) -> Branch:
+    """Its bar is not compared: the k-th count is, which moves as all other bars do."""
+    mechanism = KeySet(most=most, weighted=True, values=False, k=k, in_order=in_order, budget=budget)
+    return Branch("keys", mechanism, ((k, Fraction(0)),), 0, mechanism.bar)
+
+
+def _check_shared(first: float, rest: float) -> None:
+    if not (first and rest):
+        raise ValueError("the budget is too small to be shared by a choice and a release; choose a larger one")
+
+
+MANY_WORDS = (
+    f"for more than {MANY_NAMES} names a key set has the lower bar, and it needs rows whose people are capped: "
+    "sl.count the rows themselves, or ask sl.keys"
+)
+"""Of plain counts: public facts alone."""
+
+
+@described
+class NamesChoice(Budgeted[DeltaBudget]):
+    """At most k names from the data, by whichever of several mechanisms a noisy choice takes.
+
+    A tenth of epsilon (a hundredth of rho) pays for the choice: with probability in proportion to e^(-epsilon_0 b_c)
+    between canonical sets at limits 2k, 8k, 32k .., a limited-domain list, and where capped weights came with the
+    counts a key set. b_c is the bar of a set with 1/epsilon_0 added (no lower than where larger ranks drown it), of a
+    list its bar (no lower than the k-th count, for few names a little below), and of a key set the k-th largest count.
+    Then the chosen one runs with the rest of the budget. Which one it was is released.
+
+    Promise: the choice is epsilon_0-bounded range, since one person moves all b_c by 0 to 1 in one direction; together
+    it is (epsilon, delta)-DP, or delta-approximate rho-zCDP. delta is paid once, whichever way it goes. Nothing is
+    ever given back.
+
+    Parameters
+    ----------
+    k
+        How many names at most.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is taken too.
+    limit
+        How many rows may be looked at: then one limit of sets, and a list, are chosen from.
+    most
+        The cap of the weights that came with the counts, 64 if nobody asked for another; None: there are none, and no
+        key set is chosen.
+    in_order
+        Whether the order is released: then a list or a key set is chosen.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+
+    Examples
+    --------
+    >>> mechanism = NamesChoice(k=2, epsilon=1.0, delta=1e-6)
+    >>> mechanism.release({"ada": 900, "bob": 500, "cy": 20}, monotone=True).items
+    ['ada', 'bob']
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    limit: int | None = None
+    most: int | None = None
+    in_order: bool = False
+
+    proof: ClassVar[str] = "docs/mechanisms/names-choice.md#proof"
+    largest_only: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        if self.limit is not None:
+            object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
+        if self.most is not None:
+            object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
+        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        Parts.of(self.guarantee)
+        keys = self.most is not None and self.limit is None
+        if not (keys or (limits(self.k, self.limit) and not self.in_order)):
+            raise ValueError("there is nothing to choose from here but a list: LimitedDomainTopK makes it, for less")
+
+    @property
+    def name(self) -> str:
+        return f"top-{self.k} of names from the data, by a noisy choice"
+
+    @property
+    def ordered(self) -> bool:
+        return self.in_order
+
+    @property
+    def rate(self) -> float:
+        """epsilon_0: the bounded range of the choice. Public."""
+        return Parts.of(self.guarantee).choice
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """What is chosen from: public."""
+        return _branches(self)
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+        if self.most is not None and self.limit is None:
+            check_column(scores, self.most, weighted=True)
+        _branches(self)  # a budget that nothing fits is refused before it is booked
+
+    def _choice(self, scores: Scores) -> Choice:
+        """From the counts at the ranks that bars look at."""
+        ways = self.branches
+        counts = sorted_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
+        return Choice([one.bar(counts) for one in ways], Fraction(self.rate))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        chosen = self.branches[self._choice(scores).draw(source)]
+        drawn = chosen.mechanism._draw(scores, source)
+        assert drawn.indices is not None
+        notes = tuple(self._notes(chosen, len(drawn.indices)))
+        return replace(drawn, extras=replace(drawn.extras, used=chosen.used, stopped=None), notes=notes)
+
+    def _notes(self, chosen: Branch, names: int) -> list[str]:
+        """Which way it went, and why fewer came: from the outcome and public numbers. The bar itself is private."""
+        how = "needs about" if chosen.kind == "keys" else "must stand about"
+        notes = [f"a noisy choice took {chosen.used}: a name {how} {chosen.height}"]
+        if names < self.k:
+            same = "that bar is the same for every k" if chosen.kind == "keys" else "a smaller k lowers that bar"
+            notes.append(f"fewer than {self.k} names reached the bar: {same}, a larger budget lowers it")
+        if self.k > MANY_NAMES and self.most is None and self.limit is None:
+            notes.append(MANY_WORDS)
+        return notes
+
+    def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
+        return self._choice(self._studied(scores, question)).chances()
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the names are a true top k], ties counting as equal: exact, to 1e-9.
+
+        Where a key set may be chosen, of public scores with the weights that came with them: `count(..).as_public()`.
+        """
+        return self._mean(scores, question, lambda mechanism, data: mechanism.success_probability(data))
+
+    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """The expected share of a true top k: exact, to 1e-9, for the same scores."""
+        return self._mean(scores, question, lambda mechanism, data: mechanism.expected_recall(data))
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall (Definition 118), without key sets: exact, to 1e-9."""
+        if any(one.kind == "keys" for one in self.branches):
+            raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
+        scores = self._studied(scores, question)
+        chances = self._choice(scores).chances()
+        ways: list[Any] = [one.mechanism for one in self.branches]
+        parts = [(p, one.quality(scores)) for p, one in zip(chances, ways, strict=True) if p]
+        return Quality(*(float(sum(p * getattr(part, word) for p, part in parts)) for word in Quality.__slots__))
+
+    def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
+        """Over the branches, by their chances."""
+        scores = self._studied(scores, question)
+        chances = self._choice(scores).chances()
+        return float(sum(p * law(one.mechanism, scores) for p, one in zip(chances, self.branches, strict=True) if p))
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
+
+        Best first, or sorted if the order is not released; -1 where there are fewer than k.
+        """
+        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        chosen = self._choice(scores).draw_many(source, count)
+        rows = np.full((count, self.k), -1, np.int64)
+        for n, branch in enumerate(self.branches):
+            ours = np.flatnonzero(chosen == n)
+            if len(ours):
+                draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
+                places = draw.indices if isinstance(draw, Draws) else draw
+                rows[ours, : places.shape[1]] = places
+        return Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
+
+
+@lru_cache
+def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
+    """What is chosen from; the same for the same public facts, so it is remembered."""
+    return branches(
+        mechanism.k,
+        Parts.of(mechanism.guarantee),
+        limit=mechanism.limit,
+        most=mechanism.most,
+        in_order=mechanism.in_order,
+    )
+
+
+FEW_ROUNDS = 3
+"""Up to so many names a list has exponential noise under (epsilon, delta)."""
+
+
+def list_of(request: Request) -> LimitedDomainTopK:
+    """The list that this request may get.
+
+    Exponential noise has the lower bar up to k = 3, where the rounds are added up as pure epsilons.
+    """
+    noise = "exponential" if _few(request) else "gumbel"
+    return LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
+
+
+def set_of(request: Request) -> CanonicalLimitedDomain:
+    """The set that this request may get."""
+    return CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
+
+
+def keys_of(request: Request) -> KeySet:
+    """The key set that this request may get: of what each person kept, or of the weights that came with the counts."""
+    if request.most is None and not request.weighed:
+        raise ValueError('method="keys" needs a cap on what one person brings: count a table, or count with most=3')
+    plain = request.most is not None and (request.most <= FEW_NAMES or not request.weighed)
+    return KeySet(
+        most=request.most,
+        weighted=not plain,
+        values=request.values,
+        k=request.k,
+        in_order=request.ordered,
+        budget=request.budget,
+    )
+
+
+def choice_of(request: Request) -> NamesChoice:
+    """The noisy choice that this request may get."""
+    most = (MOST if request.most is None else request.most) if request.weighed else None
+    return NamesChoice(k=request.size, budget=request.budget, limit=request.limit, most=most, in_order=request.ordered)
+
+
+def _few(request: Request) -> bool:
+    """Whether a list has exponential noise."""
+    return request.size <= FEW_ROUNDS and isinstance(request.budget, ApproxDP)
+
+
+def keys_wanted(request: Request) -> bool:
+    """When `method="auto"` takes `KeySet`."""
+    return request.keys
+
+
+def choice_wanted(request: Request) -> bool:
+    """When `method="auto"` takes `NamesChoice`: from two names on, where there is something to choose from."""
+    if request.listed or request.k is None or request.k == 1 or request.keys or request.measured:
+        return False
+    assert isinstance(request.budget, DeltaBudget)
+    if request.budget.delta >= 0.5:
+        return False
+    keys = request.weighed and request.limit is None
+    return keys or (not request.ordered and bool(limits(request.k, request.limit)))
+
+
+def list_wanted(request: Request) -> bool:
+    """When `method="auto"` takes `LimitedDomainTopK`: wherever k is given and nothing else answers."""
+    return not (request.listed or request.k is None or request.keys or request.measured or choice_wanted(request))
+
+
+def why_a_choice(request: Request) -> str:
+    """The reason that a release gives: what was chosen from, and how high each bar stands."""
+    branches = choice_of(request).branches
+    heights = "; ".join(f"{one.used} ({one.height})" for one in branches)
+    return f"NamesChoice, because no public list was given: a tenth of the budget chooses between {heights}"
+
+
+def why_keys(request: Request) -> str:
+    """The reason that a release of a key set gives."""
+    if request.most is not None and request.most <= FEW_NAMES:
+        return f"KeySet, because each user counts for at most {request.most} items: one low threshold serves all"
+    return (
+        f"KeySet, the default for more than {MANY_NAMES} items that are not public: its threshold does not rise with k"
+    )
+
+
+def why_a_list(request: Request) -> str:
+    """The reason that a release of a list gives: one name, an order, or too many sets."""
+    if request.size == 1:
+        return "LimitedDomainTopK, the default for one item if no public list was given"
+    if request.ordered:
+        return "LimitedDomainTopK, the default for an ordered list if no public list was given"
+    return "LimitedDomainTopK, because k is too large for sets. Counting rows with sl.count lowers the threshold"

@@ -1,0 +1,306 @@
+"""Private quantiles: one point of an ordered public grid for each q, by the exponential mechanism or permute-and-flip.
+
+One quantile has one price (Theorem 244); several cost the levels of a recursion (Theorem 247).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import InitVar
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.accounting.checks import number, number_text
+from shortlist.extras import Extras
+from shortlist.mechanisms.base import (
+    UNSAID,
+    Budget,
+    Budgeted,
+    Outcome,
+    check_noise_keeps,
+    checked_budget,
+    checked_draws,
+    checked_noise,
+    checked_source,
+    described,
+    noise_for,
+)
+from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
+from shortlist.privacy import Guarantee
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.quantiles import Node, Recursion
+from shortlist.sampling.uniforms import WordStream
+from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.quantiles import LARGEST, Run, all_runs, point_chances, sequence_chances
+from shortlist.votes import Votes, places_of
+
+MOST_Q = 1023
+"""Quantiles of one release."""
+FINEST = 10_000
+"""The largest denominator of a q."""
+NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
+
+
+@described
+class Quantile(Budgeted[Budget]):
+    """A point of the grid for each q, of a rank near q n: n people, each with one vote that may be shared among points.
+
+    The score of a point is -max(below - q n, q n - at or below, 0), the distance of q n from the ranks it covers: 0
+    exactly on the q-quantiles. Promise: the budget. One person moves two scores against each other by at most
+    R = 2 max(q, 1 - q), or 1 for q = 0 and 1. Several q are released by a recursion of L = ceil(log2(m + 1)) levels,
+    each with epsilon / L (or the largest e of which L rounds fit the budget): at the point that came out the votes are
+    cut, those on it go half to each side, and the rest is asked on either side.
+
+    Parameters
+    ----------
+    q
+        From 0 to 1: one number, or several, increasing; at most four digits after the point, or fractions.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ZCDP(rho)` and `ApproxDP(epsilon, delta)` are taken too.
+    noise
+        `"exponential"` is permute-and-flip, which has the smaller error and takes pure budgets; `"gumbel"` is the
+        exponential mechanism; None takes the first where it can.
+    votes_per_user
+        How much one user adds to all counts together: 1 where each user counts at one point. `sensitivity` says how
+        far one user moves any single count, so None takes that times the number of points. Votes that were counted
+        from a table know it: leave it out.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are no counts along a line, before they are looked at.
+
+    Examples
+    --------
+    >>> ages = [0, 400, 900, 300, 2]  # people by decade: one vote each
+    >>> Quantile(q=0.5, epsilon=1.0, votes_per_user=1).release(ages, monotone=True).item
+    2
+    """
+
+    q: float | Fraction | tuple[float | Fraction, ...]
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    noise: str | None = None
+    votes_per_user: int | float | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/quantile.md#proof"
+    largest_only: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "q", checked_q(self.q))
+        self._pay(checked_budget(epsilon, self.budget))
+        kind = noise_for(self.noise, self.guarantee)
+        if kind.name not in NAMES:
+            raise ValueError('noise must be "exponential" (permute-and-flip) or "gumbel" (the exponential mechanism)')
+        check_noise_keeps(kind, self.guarantee)
+        object.__setattr__(self, "noise", kind.name)
+        if self.votes_per_user is not None:
+            number("votes_per_user", self.votes_per_user, above=True)
+            object.__setattr__(self, "votes_per_user", np.array(self.votes_per_user).item())
+        if epsilon_of_a_round(self.levels, self.guarantee) == 0:
+            raise ValueError("epsilon is too small to be shared by the levels; choose a larger epsilon")
+
+    @property
+    def name(self) -> str:
+        many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
+        return f"{many} by {NAMES[self._noise]}"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def levels(self) -> int:
+        """L: how often a vote is asked, in parts that add up to one vote each time."""
+        return len(self._q).bit_length()
+
+    @property
+    def epsilon_of_a_level(self) -> float:
+        """e: the epsilon of one of the L levels, rounded down."""
+        return epsilon_of_a_round(self.levels, self.guarantee)
+
+    @property
+    def charge(self) -> Guarantee:
+        """With Gumbel noise L rounds of bounded range, which says more than the budget; otherwise the budget."""
+        return charge_of_rounds(self.levels, checked_noise(self._noise), self.guarantee)
+
+    @property
+    def _noise(self) -> str:
+        assert self.noise is not None
+        return self.noise
+
+    @property
+    def _q(self) -> tuple[Fraction, ...]:
+        return tuple(map(_exact, self.q if isinstance(self.q, tuple) else (self.q,)))
+
+    def _check(self, scores: Scores) -> None:
+        if scores.neighbours != "add-remove":
+            raise ValueError('how many people there are is private here: write neighbours="add-remove"')
+        if not scores.public:
+            raise ValueError(
+                "the points of the grid must be public: give counts in their order, without labels or public"
+            )
+        if not scores.monotone or isinstance(scores.sensitivity, tuple):
+            raise ValueError(
+                "these must be counts of users along a line, each of which one user only adds to, by at most "
+                "`sensitivity`: write monotone=True"
+            )
+        if isinstance(scores, Votes):
+            if self.votes_per_user is not None:
+                raise ValueError("votes_per_user is known for votes that were counted from a table: leave it out")
+        elif self.votes_per_user is not None and self.votes_per_user < scores.largest_sensitivity:
+            raise ValueError(
+                "votes_per_user must not be below sensitivity: one user adds at least as much to all counts as to one"
+            )
+        if not isinstance(scores, Votes) and scores._numbers.dtype.kind == "f":
+            raise TypeError("quantiles are of whole counts: give how many people have each point, as integers")
+
+    def _recursion(self, scores: Scores) -> tuple[Node, Recursion]:
+        """(all votes, in units that can be halved once for each level but the last; how they are asked)."""
+        shift = self.levels - 1
+        places, weights = places_of(scores)
+        if not scores._from_table:  # counts whose sums would not fit are cut at a public bound: nobody moves more
+            weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
+        root = Node(0, scores._size - 1, places, weights << shift)
+        return root, Recursion(self._q, self._rate(self._votes(scores) * 2**shift).of, self._flips)
+
+    def _votes(self, scores: Scores) -> Fraction:
+        """How much one user adds to all counts together."""
+        if isinstance(scores, Votes):
+            return scores.largest_sensitivity
+        return (
+            scores.largest_sensitivity * scores._size if self.votes_per_user is None else Fraction(self.votes_per_user)
+        )
+
+    @property
+    def _flips(self) -> bool:
+        return self._noise == "exponential"
+
+    def _rate(self, share: Fraction) -> _Rate:
+        return _Rate(Fraction(self.epsilon_of_a_level) / share)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        root, recursion = self._recursion(scores)
+        points = recursion.draw(root, WordStream(source))
+        return Outcome(points, Extras(q=[float(one) for one in self._q]), self._notes(scores))
+
+    def _notes(self, scores: Scores) -> tuple[str, ...]:
+        """From public facts alone: how far the rank may be off."""
+        least = self.votes_per_user is None and not isinstance(scores, Votes) and scores._size > 1
+        every = ("one user may count at every point; if each counts at one, votes_per_user=1 needs less noise",) * least
+        if len(self._q) > 1:
+            return every
+        error = self.rank_error(scores._size, 0.05) * float(self._votes(scores) / scores.largest_sensitivity)
+        people = f"{math.ceil(error):,}" if error < 1e15 else number_text(error)
+        return (f"with a chance of 95% its rank is within {people} people of the rank asked for, or better", *every)
+
+    def rank_error(self, points: int, beta: float) -> float:
+        """(R / e) ln(points / beta): how far off, in people of one vote each, the rank of one quantile may be.
+
+        Parameters
+        ----------
+        points
+            How many the grid has.
+        beta
+            The chance, at most, that it is further off.
+        """
+        return float(spread(self._q[0])) / self.epsilon_of_a_level * math.log(points / beta)
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
+        """The places of independent draws, one row each, for study and audit of public counts."""
+        root, recursion = self._recursion(self._studied(scores, question))
+        return recursion.draw_many(root, checked_draws(draws), WordStream(checked_source(rng), 4096))
+
+    def runs(self, scores: object, **question: Unpack[ScoreWords]) -> list[Run]:
+        """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
+        scores = self._one(scores, question)
+        root, _ = self._recursion(scores)
+        rate = self._rate(self._votes(scores)).of(self._q[0])
+        return all_runs(root, self._q[0], rate, self._flips, scores.largest_sensitivity)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[place i is released] of one quantile, for every place of a small grid: exact, to 1e-12."""
+        scores = self._one(scores, question)
+        if scores._size > LARGEST:
+            raise ValueError("that many points are not listed one by one: read .runs(...)")
+        root, _ = self._recursion(scores)
+        rate = self._rate(self._votes(scores)).of(self._q[0])
+        return point_chances(root, self._q[0], rate, self._flips)
+
+    def sequence_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """{places: chance} of all that can come out, on a small grid: exact, to 1e-12."""
+        scores = self._studied(scores, question)
+        if scores._size ** len(self._q) > LARGEST:
+            raise ValueError("that many sequences are not listed one by one: ask for fewer quantiles or points")
+        root, recursion = self._recursion(scores)
+        return sequence_chances(root, self._q, recursion.rate, self._flips)
+
+    def expected_error(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """E[distance of q n from the ranks of the released place], in people, of one quantile: exact, to 1e-9."""
+        return sum(run.chance * run.error for run in self.runs(scores, **question))
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the released place is a q-quantile], of one quantile: exact, to 1e-12."""
+        return sum(run.chance for run in self.runs(scores, **question) if run.error == 0)
+
+    def _one(self, scores: object, question: ScoreWords) -> Scores:
+        if len(self._q) > 1:
+            raise ValueError("this law is of one quantile: write q=0.5, or read .sequence_probabilities(...)")
+        return self._studied(scores, question)
+
+
+class _Rate:
+    """e / (R share), by the q inside a node."""
+
+    __slots__ = ("_whole",)
+
+    def __init__(self, whole: Fraction) -> None:
+        self._whole = whole
+
+    def of(self, q: Fraction) -> Fraction:
+        return self._whole / spread(q)
+
+
+def spread(q: Fraction) -> Fraction:
+    """R: the most by which one person moves two scores against each other."""
+    return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
+
+
+def checked_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
+    """One q, or several that increase."""
+    if isinstance(q, str) or not isinstance(q, Iterable):
+        return _checked_one(q)
+    several = tuple(_checked_one(one) for one in q)
+    if not several:
+        raise ValueError("q must not be empty: write q=0.5, or q=[0.25, 0.5, 0.75]")
+    if len(several) > MOST_Q:
+        raise ValueError(f"q has more than {MOST_Q} numbers; ask for fewer")
+    exact = list(map(_exact, several))
+    if any(one >= two for one, two in pairwise(exact)):
+        raise ValueError("q must increase: write q=[0.25, 0.5, 0.75]")
+    return several if len(several) > 1 else several[0]
+
+
+def _checked_one(q: object) -> float | Fraction:
+    value = q.item() if isinstance(q, np.generic) else q
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise TypeError("q must be a number from 0 to 1, or several, for example q=0.5")
+    if not 0 <= value <= 1:
+        raise ValueError("q must be from 0 to 1, for example q=0.5")
+    if _exact(value).denominator > FINEST:
+        raise ValueError(
+            "q must have at most four digits after the point, or be a Fraction below 10000: write q=0.3333"
+        )
+    return value if isinstance(value, Fraction) else float(value)
+
+
+def _exact(q: float | Fraction) -> Fraction:
+    """As it is written: 0.1 is a tenth."""
+    return q if isinstance(q, Fraction) else Fraction(repr(q))

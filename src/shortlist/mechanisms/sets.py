@@ -1,0 +1,665 @@
+"""Sets of k items: canonical top-k, and guarded top-k, the default for a set from public candidates."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import combinations
+from typing import ClassVar, Literal, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Indices, Runs, Values
+from shortlist.accounting.calibrate import CLOSE, FEW, renyi_excess, rough_place
+from shortlist.exact.effort import is_rough
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.reals import rounded, rounded_down
+from shortlist.exact.subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
+from shortlist.extras import Extras
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.base import (
+    UNSAID,
+    Budget,
+    Budgeted,
+    Draws,
+    Outcome,
+    check_known_candidates,
+    check_noise_keeps,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_source,
+    described,
+    noise_for,
+)
+from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round, plain_epsilon_of_a_round
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.race import race, winners_in_rows
+from shortlist.sampling.sets import (
+    Guard,
+    SubsetRace,
+    Switch,
+    guarded,
+    prepare_rounded,
+    prepare_subsets,
+    rounded_up,
+    switched,
+)
+from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.race import winner_probabilities
+from shortlist.utility.sets import EveryoneLaw, SubsetLaw, Utility, negated
+
+Loss = Literal["gap-aware", "paper", "rounded"]
+CanonicalLaw = EveryoneLaw | SubsetLaw
+
+MOST_SETS = 100_000
+MOST_CLASSES = 1 << 26
+"""k (d - k) at most, for noise under which every class is drawn."""
+
+NOTHING = ApproxDP(0.0, 0.0)
+"""What it costs to release all candidates, who are public: the output does not depend on anybody."""
+
+
+@described
+class CanonicalTopK(Budgeted[Budget]):
+    """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
+
+    u(y) = gamma min(scores inside y) - (1 - gamma) max(scores outside y), the gap-aware loss with its sign turned. Its
+    range sensitivity is R, that of the scores, for every k.
+
+    Promise: epsilon-DP for the set; with Gumbel noise epsilon-bounded range, and then epsilon is the largest that fits
+    a zCDP or (epsilon, delta) budget. If k is the number of candidates, all are released and nothing is spent.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
+        `ApproxDP(epsilon, delta)`.
+    gamma
+        Between 0 (only the best candidate left out counts) and 1 (only the worst inside). None is a public rule: 1/2,
+        but 0.9 for k = 2 and 1 for k = 1, and their complements if all but 2 or 1 are chosen.
+    noise
+        None is `"exponential"` for a pure budget and `"gumbel"` for any other.
+    loss
+        `"gap-aware"`; `"paper"`, where max(inside, outside) stands for the best score outside: never better; or
+        `"rounded"`, the loss of the paper with gamma = 1/2, rounded up to whole users: better than `"gap-aware"` only
+        if scores near rank k are closer than half of what one user moves them.
+
+    Examples
+    --------
+    >>> CanonicalTopK(k=2, epsilon=1.0).release([900, 20, 500, 7], monotone=True).items
+    [0, 2]
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    gamma: float | Fraction | None = None
+    noise: str | Noise | None = None
+    loss: Loss = "gap-aware"
+
+    proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
+        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
+            raise ValueError(
+                'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
+            )
+        if self.loss == "rounded" and self.gamma not in (None, 0.5):
+            raise ValueError('loss="rounded" is proved for gamma=0.5 alone: leave gamma= out')
+        check_noise_keeps(self._kind, self.guarantee)
+
+    @property
+    def _kind(self) -> Noise:
+        return noise_for(self.noise, self.guarantee)
+
+    @property
+    def name(self) -> str:
+        words = {"paper": " and the loss of the paper", "rounded": " and the loss of the paper, rounded up"}
+        return f"canonical top-{self.k} with {self._kind.name} noise{words.get(self.loss, '')}"
+
+    @property
+    def charge(self) -> Guarantee:
+        """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
+        return charge_of_rounds(1, self._kind, self.guarantee)
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+        if (
+            (self._kind not in (GUMBEL, EXPONENTIAL) or self.loss == "rounded")
+            and self.gamma != 1
+            and self.k * (scores._size - self.k) > MOST_CLASSES
+        ):
+            slow = 'loss="rounded"' if self.loss == "rounded" else f"{self._kind.name} noise"
+            raise ValueError(f'{slow} would take hours here; write noise="exponential" or "gumbel", loss="gap-aware"')
+
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        return (NOTHING, NOTHING) if self.k == scores._choosable else (self.guarantee, self.charge)
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / R, exactly."""
+        return _rate(self.guarantee, scores.range_sensitivity)
+
+    def _weight(self, d: int) -> Fraction:
+        """g, for k of d candidates."""
+        if self.loss == "rounded":
+            return Fraction(1, 2)
+        return default_gamma(self.k, d) if self.gamma is None else Fraction(self.gamma)
+
+    def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
+        values = scores._numbers if values is None else values
+        gamma = self._weight(scores._choosable)
+        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
+
+    def _step(self, scores: Scores) -> Fraction | None:
+        """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
+        return self._rate(scores) * scores.range_sensitivity / 2 if self.loss == "rounded" else None
+
+    def _race(self, scores: Scores, values: Values | Runs | None = None) -> SubsetRace:
+        step = self._step(scores)
+        if step is not None:
+            return prepare_rounded(self._ranking(scores, values), self._kind, step)
+        return prepare_subsets(self._ranking(scores, values), self._kind)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        if self.k == scores._choosable:
+            everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
+            return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
+        counted = counted_of(scores)
+        if counted is None:
+            return Outcome(np.sort(self._race(scores).draw(source)).tolist())
+        places = self._race(scores, runs_of(counted)).draw(source)
+        return Outcome(np.sort(positions_of(counted, places)).tolist())
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
+        """The positions of independent draws, one sorted row each, for study and audit of public scores."""
+        scores, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        if self.k == scores._choosable:
+            return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
+        return self._race(scores).draw_many(source, number)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
+        scores = self._studied(scores, question)
+        d = scores._choosable
+        if math.comb(d, self.k) > MOST_SETS:
+            raise ValueError(
+                f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
+            )
+        if d == self.k:
+            return {tuple(np.flatnonzero(scores.values > -np.inf).tolist()): 1.0}
+        ranking, step = self._ranking(scores), self._step(scores)
+        loss_of = ranking.loss_of
+        sets = list(combinations(range(d), self.k))
+        losses = [loss_of(ranks) for ranks in sets]
+        losses = losses if step is None else [rounded_up(loss, step) for loss in losses]
+        chances = winner_probabilities(np.array([-rounded(loss) for loss in losses]), self._kind)
+        positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
+        return dict(sorted(zip(positions, chances.tolist(), strict=True)))
+
+    def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
+        """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
+        return self._law(self._studied(scores, question)).success_bounds()
+
+    success_probability = utility.success_probability  # the middle of the bounds
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> CanonicalLaw:
+        if self.k == scores._choosable:
+            return EveryoneLaw(scores.values > -np.inf)
+        if self.loss == "rounded":
+            raise ValueError(
+                'exact utility is not known for loss="rounded"; where there are few sets, read .probabilities'
+            )
+        return SubsetLaw(self._ranking(scores), self._summed, len(scores))
+
+    @property
+    def _summed(self) -> Noise:
+        """The noise, if the law of its winner is known in closed form."""
+        if self._kind not in (GUMBEL, EXPONENTIAL):
+            raise ValueError(
+                f"exact utility is known for gumbel and exponential noise, not for {self._kind.name}; where there are "
+                "few sets, .probabilities lists them all"
+            )
+        return self._kind
+
+
+def counted_of(scores: Scores) -> Runs | Tallied | None:
+    """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
+    runs = scores._runs
+    return tallied(scores._numbers) if runs is None else runs
+
+
+@lru_cache
+def _rate(budget: Budget, range_sensitivity: Fraction) -> Fraction:
+    return Fraction(epsilon_of_a_round(1, budget)) / range_sensitivity
+
+
+@lru_cache
+def default_gamma(k: int, d: int) -> Fraction:
+    """The public rule for k of d candidates (Definition 62)."""
+    fewer = min(k, d - k)
+    gamma = {0: Fraction(1), 1: Fraction(1), 2: Fraction(9, 10)}.get(fewer, Fraction(1, 2))
+    return 1 - gamma if 2 * k > d else gamma
+
+
+def _checked_gamma(gamma: object) -> Fraction | float | None:
+    """Numbers of numpy as Python's own, which are exact."""
+    plain = gamma.item() if isinstance(gamma, np.integer | np.floating) else gamma
+    if plain is None:
+        return None
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction) or not 0 <= plain <= 1:
+        raise ValueError("gamma must be a number between 0 and 1, for example gamma=0.5, or None for the public rule")
+    return plain
+
+
+SLOPE = Fraction(1, 4)
+"""t, how much of the lead the switch sees: it costs t^2 / (1 + t^2) of rho."""
+
+
+def worth_delta(k: int) -> Fraction:
+    """Gumbel noise needs about so many times the e of exponential noise for the same recall: a public rule."""
+    return Fraction(7, 5) if k < 8 else Fraction(6, 5)
+
+
+def whole_of(budget: Budget) -> Budget:
+    """What is charged, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
+    return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+
+
+def rate_of(budget: Budget) -> Fraction:
+    """The epsilon that the sets are drawn with."""
+    return Fraction(range_beside_switch(budget, SLOPE) if isinstance(budget, ZCDP) else budget.epsilon)
+
+
+@lru_cache
+def one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, Fraction]:
+    """(noise of one-shot top-k, its e = R / scale) where the guard of hazard `share` has won: e is rounded down."""
+    return _one_shot(budget, k, share, epsilon_of_a_round)
+
+
+def nearly_one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, Fraction]:
+    """The same in a fraction of the time, with an e that is too small by up to one part in a thousand: for plans."""
+    return _nearly_one_shot_of(budget, k, share, is_rough())
+
+
+@lru_cache
+def _nearly_one_shot_of(budget: Budget, k: int, share: Fraction, roughly: bool) -> tuple[Noise, Fraction]:
+    return _one_shot(budget, k, share, partial(_nearly_epsilon_of_a_round, roughly=roughly))
+
+
+def budget_with_rounds(e: float, k: int, share: Fraction, delta: float) -> tuple[ApproxDP, tuple[Noise, Fraction]]:
+    """(the least budget with this delta whose one-shot can have rounds of e, its `one_shot_of`): one cost, no search.
+
+    A calibration of few rounds stops within a part in 10^9 of e, one of many in 10^6: the noise is that of an e which
+    is smaller by two of them.
+    """
+    whole = Fraction(BoundedRange(e).repeat(k).epsilon_at(delta)) / (1 - share)
+    near = max(float(whole), LEAST)
+    budget = ApproxDP(near if Fraction(near) >= whole else math.nextafter(near, math.inf), delta)
+    return budget, _one_shot(budget, k, share, lambda _, __: e * (1 - (2e-9 if k <= FEW else 2 * CLOSE)))
+
+
+LEAST = math.exp(-60.0)
+"""No smaller epsilon is told from none."""
+
+
+def _one_shot(
+    budget: Budget, k: int, share: Fraction, calibrated: Callable[[int, ApproxDP], float]
+) -> tuple[Noise, Fraction]:
+    if isinstance(budget, ZCDP):
+        return GUMBEL, Fraction(round_beside_switch(budget, k, SLOPE))
+    left = (1 - share) * Fraction(budget.epsilon)
+    plain = left / k
+    if isinstance(budget, ApproxDP) and budget.delta:
+        e = Fraction(calibrated(k, ApproxDP(rounded_down(left), budget.delta)))
+        if e >= worth_delta(k) * plain:
+            return GUMBEL, e
+    return EXPONENTIAL, plain
+
+
+@lru_cache
+def range_beside_switch(budget: ZCDP, slope: Fraction) -> float:
+    """e, rounded down: one draw of e-bounded range after a switch of t e fits the budget, t its slope."""
+    near = math.sqrt(8 * budget.rho) or 1.0
+    return calibrate(lambda e: BoundedRange(e).compose(_switch(e, slope)), budget, near=near)
+
+
+@lru_cache
+def round_beside_switch(budget: ZCDP, k: int, slope: Fraction) -> float:
+    """e of a round, rounded down: k rounds after the same switch fit the budget."""
+    whole = range_beside_switch(budget, slope)
+    switch = _switch(whole, slope)
+    return calibrate(lambda e: BoundedRange(e).repeat(k).compose(switch), budget, near=whole / math.sqrt(k))
+
+
+def _switch(e: float, slope: Fraction) -> BoundedRange:
+    return BoundedRange(float(slope) * e)
+
+
+STEPS = 1.4
+"""To a factor of e, where the gap between what rounds cost and their Renyi divergences is looked up: nearly a line."""
+SHORT = 3e-4
+"""How far below the line an e is tried: what two steps tell of the gap between them is right to less."""
+
+
+def _nearly_epsilon_of_a_round(k: int, budget: ApproxDP, *, roughly: bool = False) -> float:
+    """At most e, by Renyi divergences and a table of their gap; the one exact look that it fits is left to the last."""
+    place = None if k <= FEW else rough_place(k, budget, plain_epsilon_of_a_round(k, budget), _gap)
+    if place is None:
+        return epsilon_of_a_round(k, budget)
+    e = math.exp(place) * (1 - SHORT)
+    if roughly or budget.excess(BoundedRange(e).repeat(k)) <= 0:
+        return e
+    return epsilon_of_a_round(k, budget)
+
+
+def _gap(k: int, log_e: float, delta: float) -> float:
+    """ln of the cost of k rounds over that of their Renyi divergences, by a line between two steps."""
+    step = math.floor(STEPS * log_e)
+    low, high = _gap_at(k, step, delta), _gap_at(k, step + 1, delta)
+    return low + (STEPS * log_e - step) * (high - low)
+
+
+@lru_cache(4096)
+def _gap_at(k: int, step: int, delta: float) -> float:
+    cost = BoundedRange(math.exp(step / STEPS)).repeat(k).epsilon_at(delta)
+    return -renyi_excess(step / STEPS, k, ApproxDP(cost, delta)) if cost else math.nan
+
+
+TAU = Fraction(2)
+SWITCH_TAU = Fraction(16)
+
+JUNK_LEVELS: dict[type, tuple[tuple[int, ...], tuple[Fraction, ...]]] = {
+    PureDP: ((32, 320), (Fraction(2, 5), Fraction(1, 2), Fraction(3, 5))),
+    ApproxDP: ((32,), (Fraction(2, 5), Fraction(3, 5))),
+    ZCDP: ((12, 40), (Fraction(9, 20), Fraction(3, 4), Fraction(9, 10))),
+}
+"""By the kind of budget: (the k from which the next rho holds, rho). Sets with an expected recall below rho are junk.
+
+The better one-shot is under such a budget, the larger is rho: fewer sets are better than what it returns.
+"""
+
+MOST_TILTED = 30
+"""The largest k with g = 3/5 (`gamma_of`): it finds more items, on average and where canonical top-k nearly collapses.
+
+Under zCDP it would lose some.
+"""
+
+CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
+"""Which way it went."""
+
+
+@described
+class GuardedTopK(Budgeted[Budget]):
+    """Canonical top-k, and one-shot top-k where wrong sets would crowd out the right one, under every budget.
+
+    Promise: the budget, for the set together with the way it went (`release.used`).
+
+    - `PureDP(epsilon)`, `ApproxDP(epsilon, delta)`: sets with exponential noise at the whole of epsilon race with a
+      guard whose noise has hazard a < 1. Its victory costs a epsilon, and one-shot follows with (1 - a) epsilon and all
+      of delta: Gumbel noise (peeling) where delta is worth that, by a public rule, and exponential noise elsewhere.
+    - `ZCDP(rho)`: a choice of two by the weight of the junk takes 1/17 of rho, and canonical top-k with Gumbel noise or
+      peeling follows with the rest.
+
+    The worst score inside a set of 3 to 30 weighs gamma = 3/5 (see `CanonicalTopK`), in larger ones and under zCDP 1/2.
+    With min(k, d - k) <= 2 there is no guard: it is `CanonicalTopK`.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ApproxDP(epsilon, delta)` and `ZCDP(rho)` are others.
+
+    Examples
+    --------
+    >>> GuardedTopK(k=3, epsilon=1.0).release([900, 20, 500, 7, 400, 3, 1], monotone=True).items
+    [0, 2, 4]
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+
+    proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        self._pay(checked_budget(epsilon, self.budget))
+
+    @property
+    def name(self) -> str:
+        return f"guarded top-{self.k}"
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def charge(self) -> Guarantee:
+        """The budget, whichever way it goes."""
+        return whole_of(self.guarantee)
+
+    @property
+    def _canonical(self) -> CanonicalTopK:
+        return canonical_of(self.k, self.budget)
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+        public = self._guarding(scores)
+        if public is not None:
+            self._one_shot(scores, public.k, public.d)  # a budget that nothing fits is refused before it is booked
+
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        return self._canonical._terms(scores) if self._guarding(scores) is None else (self.guarantee, self.charge)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        counted = counted_of(scores) if self.k > 2 else None
+        if counted is not None and self.k <= scores._choosable // 2:
+            return self._draw_by_runs(scores, counted, source)
+        run = self._prepared(scores)
+        if run is None:
+            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
+        picked, used = run.draw(source)
+        return Outcome(picked.tolist(), used)
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """Independent draws, one sorted row each, for study and audit of public scores.
+
+        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
+        """
+        scores, source = self._studied(scores, question), checked_source(rng)
+        run = self._prepared(scores)
+        if run is None:
+            rows = self._canonical.release_many(scores, draws=draws, rng=rng)
+            return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
+        return run.draw_many(source, checked_draws(draws))
+
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
+        return 0.0 if run is None else Utility(run, len(scores)).guard
+
+    def _law(self, scores: Scores) -> Utility | CanonicalLaw:
+        run = self._prepared(scores)
+        return self._canonical._law(scores) if run is None else Utility(run, len(scores))
+
+    def _guarding(self, scores: Scores) -> Guarding | None:
+        """What is public of the guard; None if there is none."""
+        budget, d = self.guarantee, scores._choosable
+        k = min(self.k, d - self.k)
+        looks = isinstance(budget, ZCDP) or budget.epsilon > 0  # a guard that sees no scores would guard nothing
+        junk = junk_of(k, d, rho_of(k, budget)) if looks else None
+        return None if junk is None else Guarding(k, d, junk)
+
+    def _prepared(self, scores: Scores) -> GuardedRace | None:
+        """Whatever depends on the scores alone, done once; None if there is no guard."""
+        public = self._guarding(scores)
+        return None if public is None else self._followed(scores, public, self._one_shot(scores, public.k, public.d))
+
+    def _followed(self, scores: Scores, public: Guarding, fallback: OneShot) -> GuardedRace:
+        """`_prepared` where there is a guard, with this one-shot to follow if it wins."""
+        values, mirrored = scores._numbers, 2 * self.k > public.d
+        chosen = np.flatnonzero(values > -np.inf)
+        finite = negated(values[chosen]) if mirrored else values[chosen]
+        return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
+
+    def _draw_by_runs(self, scores: Scores, counted: Runs | Tallied, source: Source) -> Outcome:
+        """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
+        public = self._guarding(scores)
+        if public is None:
+            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
+        places = self._chooser(scores, runs_of(counted), public).draw(source)
+        if places is not None:
+            return Outcome(positions_of(counted, places).tolist(), CANONICAL)
+        fallback = self._one_shot(scores, public.k, public.d)
+        return Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
+
+    def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
+        """Who gives a set, or none if one-shot is to follow."""
+        ranking = ranked(values, public.k, self._rate(scores), gamma_of(public.k, self.guarantee), gap_aware=True)
+        if isinstance(self.budget, ZCDP):
+            return switched(ranking, SLOPE, SWITCH_TAU, public.junk)
+        return guarded(ranking, share_of(public.k, public.d), TAU, public.junk)
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / R, e the epsilon of the sets."""
+        return rate_of(self.guarantee) / scores.range_sensitivity
+
+    def _one_shot(self, scores: Scores, k: int, d: int) -> OneShot:
+        """What follows where the guard wins, with what is left of the budget: k of d are drawn."""
+        noise, e = one_shot_of(self.guarantee, k, share_of(k, d))
+        return OneShot(noise, scores.range_sensitivity / e)
+
+
+@dataclass(frozen=True, slots=True)
+class OneShot:
+    """One-shot top-k, as it follows."""
+
+    noise: Noise
+    scale: Fraction
+    """R / e, e the epsilon of a round."""
+
+    def draw(self, values: Values, k: int, source: Source) -> Indices:
+        """The winners: their order is not released."""
+        return race(values, k=k, scale=self.scale, noise=self.noise, source=source).indices
+
+
+@dataclass(frozen=True, slots=True)
+class Guarding:
+    """What is public of a guard: it depends on how many candidates there are, not on their scores."""
+
+    k: int
+    """How many are drawn: the losers, where they are fewer."""
+    d: int
+    """How many may be chosen."""
+    junk: Indices
+    """From which j on class (i, j) is junk, for every i."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedRace:
+    """A guarded race that can be run again and again."""
+
+    chosen: Indices
+    """The candidates above -inf."""
+    finite: Values
+    """Their scores; negated if the losers are drawn instead of the winners."""
+    guard: Guard | Switch
+    fallback: OneShot
+    mirrored: bool
+
+    def draw(self, source: Source) -> tuple[Indices, Extras]:
+        """(the set, in no order that says anything; which way it went)."""
+        places, k = self.guard.draw(source), self.guard.ranking.k
+        used = ONE_SHOT if places is None else CANONICAL
+        if places is None:
+            places = self.fallback.draw(self.finite, k, source)
+        picked = np.zeros(len(self.chosen), np.bool_)
+        picked[places] = True
+        return self.chosen[~picked if self.mirrored else picked], used
+
+    def draw_many(self, source: Source, draws: int) -> Draws:
+        """Independent draws: sorted rows, and 1 where one-shot was used."""
+        rows, one_shot = self.guard.draw_many(source, draws)
+        winners = winners_in_rows(
+            self.finite,
+            k=self.guard.ranking.k,
+            scale=self.fallback.scale,
+            noise=self.fallback.noise,
+            source=source,
+            draws=int(one_shot.sum()),
+        )
+        rows[one_shot] = np.sort(winners, axis=1)
+        if self.mirrored:
+            picked = np.ones((draws, len(self.chosen)), np.bool_)
+            np.put_along_axis(picked, rows, False, axis=1)
+            rows = np.nonzero(picked)[1].reshape(draws, -1)
+        return Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
+
+
+@lru_cache
+def canonical_of(k: int, budget: Guarantee) -> CanonicalTopK:
+    """What it is without a guard: remembered, for it is public."""
+    return CanonicalTopK(k=k, budget=budget)
+
+
+@lru_cache
+def share_of(k: int, d: int) -> Fraction:
+    """a, the hazard of the guard's noise: a public constant (Definition 72)."""
+    crowd = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
+    return Fraction(max(1, math.floor(256 * min(0.25, 1.2 / math.sqrt(crowd)))), 256)
+
+
+def rho_of(k: int, budget: Budget) -> Fraction:
+    """Sets with an expected recall below rho are junk: a public constant (Definition 72, 169, 171)."""
+    starts, levels = JUNK_LEVELS[type(budget)]
+    return levels[bisect_right(starts, k)]
+
+
+def gamma_of(k: int, budget: Budget) -> Fraction:
+    """g, the weight of the worst score inside a set, the best outside having 1 - g: a public rule (Definition 251)."""
+    return Fraction(3, 5) if k <= MOST_TILTED and not isinstance(budget, ZCDP) else Fraction(1, 2)
+
+
+@lru_cache
+def junk_of(k: int, d: int, rho: Fraction) -> Indices | None:
+    """`junk_from`, or None where no class is junk and a guard would have nothing to weigh; public, so remembered."""
+    first = junk_from(k, d, rho) if k > 2 else None
+    return None if first is None or not (first < d - k).any() else first
+
+
+def junk_from(k: int, d: int, rho: Fraction) -> Indices:
+    """From which j on class (i, j) is junk, for every i: i j > ((1 - rho) k - 1) (i + j); d - k if never."""
+    limit = (1 - rho) * k - 1
+    first = [math.floor(limit * i / (i - limit)) + 1 if i > limit else d - k for i in range(k)]
+    return np.minimum(np.array(first, np.int64), d - k)

@@ -1,0 +1,384 @@
+"""Selected items with noisy values: a noisy histogram, and items that are measured after they are selected."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import InitVar, dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Runs, Values
+from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
+from shortlist.exact.noise import GAUSSIAN, LAPLACE
+from shortlist.exact.reals import floor_of, rounded_down, total
+from shortlist.exact.thresholds import certified_rate, gaussian_rate
+from shortlist.extras import Extras
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.base import (
+    UNSAID,
+    Budget,
+    Budgeted,
+    Draws,
+    Outcome,
+    check_known_candidates,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_limit,
+    checked_source,
+    checked_work,
+    described,
+    part_of,
+    plain_budget,
+)
+from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.partition import NamesChoice, choice_of, choice_wanted, list_of
+from shortlist.mechanisms.sets import GuardedTopK
+from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.race import Field, Work, race
+from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
+from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.quality import Quality
+from shortlist.utility.race import OneshotLaw
+from shortlist.utility.values import RoundedNoise, histogram_noise
+
+HALF, ONE = Fraction(1, 2), Fraction(1)
+
+
+@described
+class NoisyHistogram(Budgeted[Budget]):
+    """Noise on every count, the k largest released in order with their values: whole numbers, one price for every k.
+
+    Promise: the budget, for scores of which one person, added, moves `most` at most, all in one direction and each by
+    Delta at most. Pure: Laplace noise of scale m Delta / epsilon. zCDP: Gaussian noise of variance m Delta^2 / (2 rho).
+    (epsilon, delta): the narrower of that Laplace noise and of Gaussian noise of deviation sqrt(m) Delta / mu, by the
+    exact Gaussian profile. Sums are exact reals; their order and their nearest whole numbers are released.
+
+    Parameters
+    ----------
+    k
+        How many items. The noise does not depend on it.
+    most
+        How many candidates one person counts for, at most: `count(..., most=3)` makes it so. For numbers of your own it
+        is your word, as their sensitivity is.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> release = NoisyHistogram(k=2, most=1, epsilon=1.0).release([9000, 20, 5000, 7], monotone=True)
+    >>> release.indices, len(release.values)
+    ([0, 2], 2)
+    """
+
+    k: int
+    most: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/noisy-histogram.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        object.__setattr__(self, "most", checked_cap(self.most))
+        checked_work(self.work)
+        self._pay(checked_budget(epsilon, self.budget))
+
+    @property
+    def name(self) -> str:
+        return f"noisy histogram, the {self.k} largest, at most {self.most} a person"
+
+    @property
+    def charge(self) -> Guarantee:
+        """The budget; where Laplace noise was the narrower, its epsilon alone."""
+        if isinstance(self.guarantee, ApproxDP) and histogram_noise(self.guarantee, self.most, ONE).noise is LAPLACE:
+            return PureDP(self.guarantee.epsilon)
+        return self.guarantee
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def noise(self, scores: Scores) -> RoundedNoise:
+        """The noise on each count: a public law, from which margins follow."""
+        return histogram_noise(self.guarantee, self.most, scores.largest_sensitivity)
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+        if scores.neighbours != "add-remove":
+            raise ValueError('a cap bounds what adding a person does: write neighbours="add-remove"')
+        if scores.from_table and (scores.most is None or scores.most > self.most):
+            raise ValueError(
+                f"these scores were counted without a cap of {self.most} items a person: "
+                f"count with most={self.most}, or choose another mechanism"
+            )
+        numbers = scores._sequence
+        if (numbers.values if isinstance(numbers, Runs) else numbers).dtype.kind == "f":
+            raise TypeError("a histogram is of whole numbers: give counts as integers, not as floats")
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        noisy = self.noise(scores)
+        finish = race(scores._numbers, k=self.k, scale=noisy.scale, noise=noisy.noise, source=source, work=self.work)
+        values = [float(floor_of(total(score + HALF, [term]))) for score, term in finish.finishes()]
+        one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
+        extras = Extras(values=values, margins=[one] * len(values))
+        return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
+
+    def _note(self, scores: Scores) -> str:
+        way = "low" if scores._turned else "high"
+        return f"whoever is on the list because its noise was {way} is shown too {way}"
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions and values of independent draws, one row each, for study and audit of public scores."""
+        scores = self._studied(scores, question)
+        noisy = self.noise(scores)
+        races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).as_they_were(scores)
+
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: values change nothing of who is released."""
+        noisy = self.noise(scores)
+        return OneshotLaw.of(scores.values, self.k, noisy.scale, noisy.noise)
+
+
+def checked_cap(most: object) -> int:
+    """A whole number of candidates that one person counts for."""
+    try:
+        return checked_k(most)
+    except TypeError:
+        raise TypeError("most must be a whole number, for example most=3") from None
+    except ValueError:
+        raise ValueError("most must be at least 1") from None
+
+
+NamesFromData = NamesChoice | LimitedDomainTopK
+Selection = GuardedTopK | NamesFromData
+FEW = 8
+"""Up to so many items, noise whose size grows with their number is less than noise that grows with its root."""
+QUARTER, THIRD, MEASURED_HALF = Fraction(1, 4), Fraction(1, 3), Fraction(1, 2)
+"""The shares that measure: of rho; of epsilon at most, for names from the data; and of epsilon, for a public list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a budget pays for: who is selected, and the measurement of one number under each of two kinds of noise."""
+
+    selection: Selection
+    epsilon: Fraction | None
+    """What all measurements together cost, where their noise is geometric or Laplace; None: Gaussian."""
+    deviation: Fraction | None
+    """The deviation of Gaussian noise on one number that one person moves by 1."""
+
+    def noise(self, number: int, sensitivity: Fraction) -> Fraction:
+        """The scale of the noise on each of so many numbers that one person may all move."""
+        if self.epsilon is not None:
+            return number * sensitivity / self.epsilon
+        assert self.deviation is not None
+        scale = Fraction(math.sqrt(number)) * self.deviation * sensitivity
+        while scale**2 < number * (self.deviation * sensitivity) ** 2:
+            scale *= 1 + Fraction(1, 1 << 50)
+        return scale
+
+
+@described
+class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
+    """At most k items, selected with one part of the budget, and a fresh noisy measurement of each with the other.
+
+    Selection is `GuardedTopK`, as without values, or for candidates that come from the data `NamesChoice` without key
+    sets (one name: `LimitedDomainTopK`). Then n numbers are measured, n as many as were selected: with geometric noise
+    (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of deviation
+    sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the public k and
+    the budget.
+
+    Promise: the budget, epsilon-DP, (epsilon, delta)-DP or delta-approximate rho-zCDP, for names, their order by value,
+    and values.
+
+    Parameters
+    ----------
+    k
+        How many items at most.
+    budget
+        `PureDP(epsilon)`, `ApproxDP(epsilon, delta)` or `ZCDP(rho, delta)`; candidates that come from the data need a
+        delta.
+    limit
+        For candidates that come from the data: how many rows may be looked at, a public number.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that the selection does not take, before they are looked at.
+
+    Examples
+    --------
+    >>> release = MeasuredSet(k=2, budget=ZCDP(0.5)).release([9000, 5000, 20, 7], monotone=True)
+    >>> release.items, len(release.values), len(release.margins)
+    ([0, 1], 2, 2)
+    """
+
+    k: int
+    budget: Guarantee
+    limit: int | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/measured.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
+            raise TypeError("budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
+        budget: PureDP | ZCDP | ApproxDP = self.budget
+        self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else plain_budget(budget))
+        if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
+            raise ValueError("the budget must be greater than 0, for example budget=ApproxDP(1.0, 1e-6)")
+        if self.limit is not None:
+            object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
+
+    @property
+    def name(self) -> str:
+        return f"measured top-{self.k}"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _parts(self, public: bool) -> Parts:
+        """The parts of the budget, each rounded so that together they fit."""
+        return _shared(self, public)
+
+    def _share(self, public: bool) -> Parts:
+        budget = self.guarantee
+        if isinstance(budget, ZCDP):
+            names = rounded_down((1 - QUARTER) * Fraction(budget.rho))
+            rest = Fraction(budget.rho) - Fraction(names)
+            return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
+        delta = getattr(budget, "delta", 0.0)
+        share = MEASURED_HALF if public else min(THIRD, _balanced(self.k, delta))
+        names = rounded_down((1 - share) * Fraction(budget.epsilon))
+        rest = Fraction(budget.epsilon) - Fraction(names)
+        if isinstance(budget, PureDP):
+            return Parts(self._selection(PureDP(names), public), rest, None)
+        half = part_of(budget.delta, MEASURED_HALF)
+        if self.k <= FEW or not half:  # the least of all deltas has no half
+            return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
+        rate = gaussian_rate(float(rest), half)  # nearly: it is certified where it is taken
+        if self.k * rate * math.log(20) <= NORMAL * math.sqrt(self.k) * float(rest):  # a delta that is too small
+            return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
+        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(rest, half))
+
+    def _selection(self, budget: PureDP | ZCDP | ApproxDP, public: bool) -> Selection:
+        if public:
+            return GuardedTopK(k=self.k, budget=budget)
+        request = Request(self.k, budget, public=False, limit=self.limit)
+        return choice_of(request) if choice_wanted(request) else list_of(request)
+
+    def _check(self, scores: Scores) -> None:
+        if not scores.public and not getattr(self.budget, "delta", 0.0):
+            raise ValueError("names that come from the data need a delta: write budget=ApproxDP(1.0, 1e-6)")
+        self._parts(scores.public).selection._check(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        parts = self._parts(scores.public)
+        outcome = parts.selection._draw(scores, source)
+        members = outcome.indices or []
+        if not members:
+            return Outcome([], replace(outcome.extras, values=[], margins=[]), outcome.notes)
+        scale = parts.noise(len(members), scores.largest_sensitivity)
+        values = self._noisy(scores._sequence[np.array(members)], parts, scale, source)
+        order = sorted(shuffled(len(members), WordStream(source)), key=lambda i: -values[i])
+        whole = scores._sequence[:1].dtype.kind != "f"
+        margins = [self._margin(parts, scale, whole)] * len(members)
+        extras = replace(outcome.extras, values=[values[i] for i in order], margins=margins)
+        notes = (
+            () if scores.public else outcome.notes
+        )  # that all were released and nothing spent is not so when measured
+        return Outcome([members[i] for i in order], extras, notes)
+
+    def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:
+        """Each number with fresh noise; whole ones stay whole."""
+        if parts.epsilon is not None:
+            return add_pure_noise(numbers, scale=scale, source=source)
+        if numbers.dtype.kind == "f":
+            return [add_noise(one, scale=scale, noise=GAUSSIAN, source=source) for one in numbers.tolist()]
+        counts = numbers.astype(np.int64)
+        return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
+
+    def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> Margin:
+        if parts.epsilon is None:
+            return gaussian_margin(scale, Fraction(1) if whole else None)
+        return pure_margin(scale, whole=whole)
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions and values of independent draws, largest value first, for study and audit of public scores."""
+        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        parts, values = self._parts(scores.public), scores.values
+        sets = parts.selection.release_many(scores, draws=count, rng=source)
+        table = (sets.indices if isinstance(sets, Draws) else sets).reshape(count, -1)
+        rows, reals = np.full(table.shape, -1, np.int64), np.full(table.shape, np.nan)
+        sizes = np.count_nonzero(table >= 0, axis=1)
+        for n in np.unique(sizes[sizes > 0]).tolist():
+            here = np.flatnonzero(sizes == n)
+            members = np.sort(table[here], axis=1)[:, table.shape[1] - n :]
+            scale = parts.noise(n, scores.largest_sensitivity)
+            noisy: Floats = np.array(self._noisy(values[members.ravel()], parts, scale, source)).reshape(members.shape)
+            order: Indices = np.lexsort((source.words(noisy.size).reshape(noisy.shape), -noisy), axis=1)
+            rows[here, :n] = np.take_along_axis(members, order, axis=1)
+            reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
+        return Draws(rows, reals).as_they_were(scores)
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
+        selection, scores = self._selected(scores, question)
+        return selection.success_probability(scores)
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the names (Definition 118): that of the selection."""
+        selection, scores = self._selected(scores, question)
+        return selection.quality(scores)
+
+    def _selected(self, scores: object, question: ScoreWords) -> tuple[Selection, Scores]:
+        """Who selects, and from what: measuring changes nothing of who is named."""
+        scores = self._studied(scores, question)
+        return self._parts(scores.public).selection, scores
+
+
+@lru_cache
+def _shared(mechanism: MeasuredSet, public: bool) -> Parts:
+    """`_share`, remembered: the same for the same public facts, and to find it may take long."""
+    return mechanism._share(public)
+
+
+def _balanced(k: int, delta: float) -> Fraction:
+    """The share of epsilon that makes the sum of the bar and of the error least: sqrt C / (sqrt A + sqrt C).
+
+    The bar of a set of labels from the data is about A / epsilon, the error of k counts C / epsilon.
+    """
+    sets = sum(math.comb(2 * k, j) for j in range(1, k + 1))
+    bar = (math.log(sets) - math.log(delta)) / float(GAMMA)
+    error = math.sqrt(2) * k
+    return Fraction(math.sqrt(error) / (math.sqrt(bar) + math.sqrt(error)))
+
+
+def _root_below(square: Fraction) -> Fraction:
+    """The largest float, or nearly, whose square is not above."""
+    r = math.sqrt(float(square))
+    while Fraction(r) ** 2 > square:
+        r = math.nextafter(r, 0.0)
+    return Fraction(r)

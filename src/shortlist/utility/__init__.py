@@ -1,0 +1,1 @@
+"""Exact success probabilities: how good an answer is, computed and not simulated."""

@@ -1,0 +1,438 @@
+"""Exact success probabilities of sparse vectors and hybrids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask
+from shortlist.exact.noise import EXPONENTIAL, Noise
+from shortlist.exact.reals import Contest, rounded
+from shortlist.mechanisms.stream import Rules
+from shortlist.sampling.race import Runner
+from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.quadrature import (
+    DECIDED_CHANCE,
+    Block,
+    Crowd,
+    Levels,
+    blocks,
+    crowd_of,
+    find_range,
+    highest_density,
+    log_all_above,
+    log_all_below,
+    refined,
+    seen_above,
+    seen_below,
+)
+from shortlist.utility.quality import Quality, ranks_within
+from shortlist.utility.race import ERROR, line_law, line_levels, set_probabilities
+
+_CELLS = 1 << 22
+"""About so many numbers are held at once."""
+
+Counted = tuple[Floats, Floats]
+"""Per level, the chances of 0, 1, .. items above; and those with one more item at the level, times its density."""
+OneItem = tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class LineRace:
+    """Items at s_i + N_i and a line at `start` + N_0 / rate; the first k that are ahead of the line are named."""
+
+    s: Floats
+    """Scores above the threshold, in units of the items' noise; -inf is an item that is never named."""
+    k: int
+    noise: Noise
+    rate: float = 1.0
+    start: float = 0.0
+    """Where the line stands without its noise: at the threshold, unless noises are centred."""
+
+    def numbers(self) -> Floats:
+        """P[n items are named], n = 0..k: exact, to 1e-9."""
+        able = np.sort(self._able)
+
+        def density(z: Floats, levels: Levels) -> Floats:
+            number, _ = self._counts(z, *_near(able, levels, self.noise), self.k - 1)
+            return np.exp(line_law(z, self.noise, self.rate)[1])[:, None] * number
+
+        fewer = self._integral(density)
+        return np.append(fewer, max(0.0, 1.0 - float(fewer.sum())))
+
+    def right(self) -> float:
+        """P[the names are a true answer]: the k best of those above the threshold, all of them if they are fewer.
+
+        Equal scores count as equal, and whoever is exactly at the threshold may be named or not.
+        """
+        able, threshold = self._able, -self.start
+        return self._chance(able > threshold, able < threshold) if self.wanted < self.k else self.best()
+
+    def best(self) -> float:
+        """P[the names are a true top k], whatever the threshold is."""
+        able = self._able
+        if len(able) < self.k:
+            return 0.0
+        kth = np.sort(able)[len(able) - self.k]
+        return self._chance(able > kth, able < kth, self.k)
+
+    @property
+    def wanted(self) -> int:
+        """How many names a true answer has: those above the threshold, k at most."""
+        return min(self.k, int(np.count_nonzero(self._able > -self.start)))
+
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach."""
+        if head > len(self._able):
+            return 0.0
+        rank = np.argsort(np.argsort(-self._able, kind="stable"))
+        return self._chance(rank < head, rank >= reach)
+
+    def inclusion(self) -> Floats:
+        """P[item i is named], for every item: exact, to 1e-9."""
+        able = self._able
+        values, place = np.unique(able, return_inverse=True)
+        counts = np.bincount(place, minlength=len(values))
+
+        def density(z: Floats, levels: Levels) -> Floats:
+            return self._held(z, values, counts, levels)
+
+        result = np.zeros(len(self.s))
+        if len(able):
+            result[self.s > -np.inf] = np.clip(self._integral(density, len(values) * self.k)[place], 0.0, 1.0)
+        return result
+
+    def quality(self) -> Quality:
+        """P[right], and P[great], P[good] and the expected recall of as many names as are wanted (Definition 118).
+
+        A shorter or longer list is great or good by the same words: its head is named, and nobody beyond its reach.
+        Where nobody is wanted all four are P[right].
+        """
+        right, size = self.right(), self.wanted
+        if not size:
+            return Quality(right, right, right, right)
+        allowed = int(np.count_nonzero(self._able >= -self.start)) if size < self.k else 0  # so a right list is great
+        pairs = ranks_within(np.sort(self._able)[::-1], size)
+        great, good = (self.within(head, max(reach, allowed)) for head, reach in pairs)
+        return Quality(right, great, good, self.recall(size))
+
+    def recall(self, size: int) -> float:
+        """The expected share of the `size` best that is named; an item is correct if it scores at least as the last."""
+        best = np.sort(self._able)[::-1][:size]
+        if not len(best):
+            return 0.0
+        return min(1.0, float(self.inclusion()[self.s - self.start >= best[-1]].sum()) / size)
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set is named], by positions, where there are few."""
+        return set_probabilities(self.s - self.start, self.k, self.noise, self.rate)
+
+    @property
+    def _able(self) -> Floats:
+        """Scores above the line; its own start is 0 here."""
+        return self.s[self.s > -np.inf] - self.start
+
+    def _chance(self, heads: Mask, tail: Mask, fewest: int = 0) -> float:
+        """P[every head is named, nobody of the tail, and at least so many items in all]."""
+        able, noise, leading = self._able, self.noise, int(np.count_nonzero(heads))
+        everyone = [_crowd(able[heads]), _crowd(able[tail])]
+        middle, room, lowest = np.sort(able[~(heads | tail)]), self.k - leading, max(0, fewest - leading)
+
+        def density(z: Floats, levels: Levels) -> Floats:
+            ahead, behind = seen_above(everyone[0], levels, noise, 2), seen_below(everyone[1], levels, noise, 2)
+            log_line, log_density = line_law(z, noise, self.rate)
+            inside, below = log_all_above(ahead, noise, z), log_all_below(behind, noise, z)
+            number, ending = self._counts(z, *_near(middle, levels, noise), room)
+            by_line = np.exp(log_density + inside + below) * number[:, lowest:].sum(axis=1)
+            by_tail = highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]
+            total: Floats = by_line + by_tail + np.exp(inside + below + log_line) * ending[:, room]
+            return total[:, None]
+
+        return float(np.clip(self._integral(density)[0], 0.0, 1.0))
+
+    def _counts(self, z: Floats, values: Floats, sure: int, most: int) -> Counted:
+        """[w^n] prod q and [w^n] prod q sum f/q at the levels, n = 0..most; q(w) = F + S w of each item, w if sure."""
+        number, ending = np.zeros((2, z.size, most + 1))
+        if sure > most:
+            return number, ending
+        number[:, sure] = 1.0
+        counted = number, ending
+        for value in values.tolist():
+            counted = _with(counted, self._one(z, value), 1)
+        return counted
+
+    def _one(self, z: Floats, value: float) -> OneItem:
+        """P[above], P[below] and the density of an item of that value, one row per level."""
+        x = (z - value)[:, None]
+        return np.exp(self.noise.log_survival(x)), np.exp(self.noise.log_cdf(x)), np.exp(self.noise.log_density(x))
+
+    def _held(self, z: Floats, values: Floats, counts: Indices, levels: Levels) -> Floats:
+        """Per level and distinct value, the density that the list ends there and an item of that value is above.
+
+        The others are those of smaller values, those of larger ones, and the rest of its own.
+        """
+        low, high = _undecided(values, counts, levels, self.noise)
+        sure, most, result = int(counts[high:].sum()), self.k - 1, np.zeros((z.size, len(values)))
+        log_line, log_density = line_law(z, self.noise, self.rate)
+        by_line, by_item = np.exp(log_density)[:, None], np.exp(log_line)[:, None]
+        laws = [self._one(z, value) for value in values[low:high].tolist()]
+        before = [self._counts(z, np.zeros(0), 0, most)]
+        for law, count in zip(laws, counts[low:high].tolist(), strict=True):
+            before.append(_with(before[-1], law, count))
+        after = self._counts(z, np.zeros(0), max(0, sure - 1), most)
+        if sure:
+            result[:, high:] = _ends(before[-1], after, by_line, by_item)[:, None]
+            after = self._counts(z, np.zeros(0), sure, most)
+        for n in reversed(range(len(laws))):
+            law, count = laws[n], int(counts[low + n])
+            others = _with(after, law, count - 1)
+            result[:, low + n] = law[0][:, 0] * _ends(before[n], others, by_line, by_item)
+            after = _with(others, law, 1)
+        return result
+
+    def _integral(self, density: Callable[[Floats, Levels], Floats], width: int = 1) -> Floats:
+        """Over all levels at which a list may end."""
+        able = self._able
+        levels = line_levels(able, self.k, self.noise, self.rate)
+        size = max(1, _CELLS // width)
+
+        def evaluate(refinement: int) -> Floats:
+            total: Floats = np.zeros(1)
+            for block in blocks([able, np.zeros(1)], levels, self.noise, refinement):
+                for start in range(0, block.nodes.size, size):
+                    rows = slice(start, start + size)
+                    total = total + block.weights[rows] @ density(block.nodes[rows], block.levels)
+            return total
+
+        return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+
+
+def _crowd(values: Floats) -> Crowd:
+    distinct, counts = np.unique(values, return_counts=True)
+    return crowd_of(distinct, counts.astype(np.float64))
+
+
+def _near(values: Floats, levels: Levels, noise: Noise) -> tuple[Floats, int]:
+    """(the increasing values that may be on either side of a level, how many are surely above all of them)."""
+    low, high = _undecided(values, np.ones(len(values), np.int64), levels, noise)
+    return values[low:high], len(values) - high
+
+
+def _undecided(values: Floats, counts: Indices, levels: Levels, noise: Noise) -> tuple[int, int]:
+    """The slice of increasing values that may be on either side; a chance of DECIDED_CHANCE is given up on each."""
+    exceed = np.cumsum(counts * np.exp(noise.log_survival(levels[0] - values)))
+    fail = np.cumsum((counts * np.exp(noise.log_cdf(levels[1] - values)))[::-1])
+    low = int(np.searchsorted(exceed, DECIDED_CHANCE))
+    return low, max(low, len(values) - int(np.searchsorted(fail, DECIDED_CHANCE)))
+
+
+def _one_more(number: Floats, above: Floats, below: Floats) -> Floats:
+    """The chances of 0, 1, .. above with one more item; the axis before is that of the levels."""
+    result = number * below
+    result[:, 1:] += number[:, :-1] * above
+    return result
+
+
+def _with(counted: Counted, law: OneItem, times: int) -> Counted:
+    """With so many more items of one value."""
+    number, ending = counted
+    above, below, density = law
+    for _ in range(times):
+        ending = _one_more(ending, above, below) + density * number
+        number = _one_more(number, above, below)
+    return number, ending
+
+
+def _ends(first: Counted, second: Counted, by_line: Floats, by_item: Floats) -> Floats:
+    """The density that the list ends, k - 1 others being above at most: at the line, or at the best loser."""
+    number, ending = first
+    others, other_ending = second
+    fewer = (number * np.cumsum(others, axis=1)[:, ::-1]).sum(axis=1)
+    full = (ending * others[:, ::-1] + number * other_ending[:, ::-1]).sum(axis=1)
+    result: Floats = by_line[:, 0] * fewer + by_item[:, 0] * full
+    return result
+
+
+BELOW = "below"
+MOST_PATTERNS = 100_000
+"""Of more nobody reads a list."""
+_TERMS = 4096
+"""Of the sum over whole numbers, so many at a time."""
+_LAST = 42
+"""What lies beyond so many scales has a chance of e^-42."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLaw:
+    """The questions in their order, and the rules of the run."""
+
+    rules: Rules
+    questions: Sequence[int | float]
+
+    def right(self) -> float:
+        """P[every answer is right until the run stops]: "above" above the threshold, "below" below it; at it, any."""
+        rules, weights, enough = self.rules, self.rules.weights, self.rules.enough
+
+        def given(z: Floats) -> Floats:
+            """Over what was spent, in units, as long as the run is open."""
+            spent: Floats = np.zeros((enough, z.size))
+            spent[0], done = 1.0, np.zeros(z.size)
+            for question in self.questions:
+                above, below = self._answers(question, z)
+                after = spent * below if question <= rules.threshold else np.zeros_like(spent)
+                for chance, cost in zip(above, weights, strict=True) if question >= rules.threshold else ():
+                    after[cost:] += spent[: max(0, enough - cost)] * chance
+                    done = done + spent[max(0, enough - cost) :].sum(axis=0) * chance
+                spent = after
+            result: Floats = (done + spent.sum(axis=0))[:, None]
+            return result
+
+        return float(np.clip(self._mean(given)[0], 0.0, 1.0))
+
+    def patterns(self) -> dict[tuple[str, ...], float]:
+        """P[each sequence of answers]: "below", or the name of the test that was passed; cut where the run stops."""
+        if self._number() > MOST_PATTERNS:
+            raise ValueError(f"there are more than {MOST_PATTERNS:,} sequences of answers: ask fewer questions")
+        names = [names for names, _ in self._walk(np.zeros(1))]
+
+        def given(z: Floats) -> Floats:
+            return np.column_stack([chance for _, chance in self._walk(z)])
+
+        chances = np.clip(self._mean(given), 0.0, 1.0)
+        return dict(zip(names, chances.tolist(), strict=True))
+
+    def _number(self) -> int:
+        """How many sequences there are."""
+        open_, ended = {0: 1}, 0
+        for _ in self.questions:
+            after = dict(open_)
+            for spent, ways in open_.items():
+                for cost in self.rules.weights:
+                    if spent + cost >= self.rules.enough:
+                        ended += ways
+                    else:
+                        after[spent + cost] = after.get(spent + cost, 0) + ways
+            open_ = after
+        return ended + sum(open_.values())
+
+    def _walk(self, z: Floats) -> Iterator[tuple[tuple[str, ...], Floats]]:
+        """Every sequence of answers, with its chance given the noise of the threshold."""
+        laws = [self._answers(question, z) for question in self.questions]
+        names, weights = [branch.name for branch in self.rules.branches], self.rules.weights
+        waiting: list[tuple[tuple[str, ...], int, Floats]] = [((), 0, np.ones(z.size))]
+        while waiting:
+            before, spent, chance = waiting.pop()
+            if len(before) == len(laws) or spent >= self.rules.enough:
+                yield before, chance
+                continue
+            above, below = laws[len(before)]
+            for name, cost, passed in zip(names, weights, above, strict=True):
+                waiting.append(((*before, name), spent + cost, chance * passed))
+            waiting.append(((*before, BELOW), spent, chance * below))
+
+    def _answers(self, question: int | float, z: Floats) -> tuple[list[Floats], Floats]:
+        """P[each test is the one that is passed] and P[none is], given the noise of the threshold."""
+        above, below = [], np.ones(z.size)
+        for place, width in self._places(question):
+            passes = np.exp(self.rules.noise.log_survival((z - place) / width))
+            above.append(below * passes)
+            below = below * (1.0 - passes)
+        return above, below
+
+    def _places(self, question: int | float) -> list[tuple[float, float]]:
+        """(the noise of the threshold above which each test needs luck, how wide its noise is), in units."""
+        unit, tests = self._unit, [branch.test for branch in self.rules.branches]
+        if question == -math.inf:
+            return [(-math.inf, 1.0)] * len(tests)
+        lead = Fraction(question) - Fraction(self.rules.threshold)
+        return [(rounded((lead - test.centre - test.cut) / unit), rounded(test.scale / unit)) for test in tests]
+
+    @property
+    def _unit(self) -> Fraction:
+        """The least scale of all, or 1 for whole numbers."""
+        rules = self.rules
+        if rules.whole:
+            return Fraction(1)
+        return min(rules.threshold_scale, *(branch.test.scale for branch in rules.branches))
+
+    def _mean(self, given: Callable[[Floats], Floats]) -> Floats:
+        """Over the noise of the threshold."""
+        if self.rules.whole:
+            return self._sum(given)
+
+        def evaluate(refinement: int) -> Floats:
+            total: Floats = np.zeros(1)
+            for block in self._blocks(refinement):
+                density = np.exp(self.rules.noise.log_density(block.nodes / width)) / width
+                total = total + (block.weights * density) @ given(block.nodes)
+            return total
+
+        width = rounded(self.rules.threshold_scale / self._unit)
+        return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+
+    def _blocks(self, refinement: int) -> Iterator[Block]:
+        noise, width = self.rules.noise, rounded(self.rules.threshold_scale / self._unit)
+        levels = find_range(lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0))
+        places = [place for question in set(self.questions) for place, _ in self._places(question)]
+        return blocks([np.array([0.0, *places])], levels, noise, refinement)
+
+    def _sum(self, given: Callable[[Floats], Floats]) -> Floats:
+        """Over 0, 1, 2, ..: the floor of exponential noise."""
+        scale = rounded(self.rules.threshold_scale)
+        total: Floats = np.zeros(1)
+        for start in range(0, math.ceil(_LAST * scale) + 1, _TERMS):
+            z: Floats = np.arange(start, start + _TERMS, dtype=np.float64)
+            total = total + (np.exp(-z / scale) * -math.expm1(-1.0 / scale)) @ given(z)
+        return total
+
+
+def race_of(scores: Scores, threshold: int | float, k: int, scale: Fraction, line: Runner) -> LineRace:
+    """Scores above the threshold in units of their noise, and where the line stands and how wide its noise is."""
+    values = scores.values
+    places = Contest(values, 1, scale, EXPONENTIAL, threshold).positions(values)
+    start = rounded((line.centre - Fraction(threshold)) / scale)
+    return LineRace(np.where(values == -np.inf, -np.inf, places), k, EXPONENTIAL, rounded(scale / line.scale), start)
+
+
+class Hybrid(Protocol):
+    """A mechanism that names at most k, those ahead of a noisy threshold."""
+
+    def _studied(self, scores: object, question: ScoreWords, /) -> Scores: ...
+
+    def _law(self, scores: Scores, /) -> LineRace: ...
+
+
+def probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+    """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
+    return self._law(self._studied(scores, question)).sets()
+
+
+def success_probability(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> float:
+    """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
+
+    Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
+    """
+    return self._law(self._studied(scores, question)).right()
+
+
+def quality(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
+
+    `top` is `success_probability`; where nobody is above the threshold all four are.
+    """
+    return self._law(self._studied(scores, question)).quality()
+
+
+def inclusion_probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    """P[candidate i is released], for every candidate: exact, to 1e-9."""
+    return self._law(self._studied(scores, question)).inclusion()
+
+
+def number_released(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
+    return self._law(self._studied(scores, question)).numbers()

@@ -1,0 +1,432 @@
+"""Exact success probabilities of top-k over an unknown domain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist.exact.effort import is_rough, is_wanted
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.reals import rounded
+from shortlist.exact.subsets import log_choose
+from shortlist.exact.thresholds import canonical_offset, dummies
+from shortlist.utility.quadrature import Crowd, untilted
+from shortlist.utility.quality import ranks_within
+from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum
+from shortlist.utility.threshold import LineRace
+
+STEP = 0.25
+"""Of the trapezoidal rule over ln t: its error for such integrands is below e^(-pi^2 / STEP), 1e-17."""
+
+CERTAIN = 42.0
+"""A chance of e^-42 is none."""
+
+LATE = math.log(1e-15)
+"""Whoever has rung with less chance by the end does not count."""
+
+FEW_PAIRS = 5_000
+"""With so many pairs of a label and a place, or fewer, labels are counted one by one."""
+
+FEWEST = 200
+"""Levels are looked at together as if there were so many labels: one circle of angles serves them all."""
+
+CELLS = 1 << 22
+"""About so many numbers are held at once."""
+CERTAIN_GAP = 800.0
+"""Exponential noise of scale 1 closes it with a chance below e^-800."""
+
+
+def _drawn_together(above: Floats) -> Floats:
+    """Rates above the bar, largest first, with no gap wider than `CERTAIN_GAP`: what is so far ahead wins surely."""
+    with_bar = np.append(above, 0.0)
+    order = np.argsort(-with_bar, kind="stable")
+    gaps = np.minimum(-np.diff(with_bar[order], prepend=with_bar[order[0]]), CERTAIN_GAP)
+    places = np.empty(len(with_bar))
+    places[order] = -np.cumsum(gaps)
+    return np.asarray(places[:-1] - places[-1])
+
+
+def working_list(counts: Values, limit: int) -> tuple[Floats, float]:
+    """(the counts above c, largest first; c), c being the count at rank limit + 1, or 0; none is below 0."""
+    x = np.sort(np.maximum(np.asarray(counts, np.float64), 0.0))[::-1]
+    bar = float(x[limit]) if len(x) > limit else 0.0
+    return x[:limit][x[:limit] > bar], bar
+
+
+@dataclass(frozen=True, slots=True)
+class BarredRace:
+    """LimitedDomainTopK with Gumbel noise: labels ring at rates e^{e h}, the bar at M e^{e (c + 1)}.
+
+    M = ceil(L (1 - delta) / delta). A label is named if it rings before the bar and among the first k.
+    """
+
+    log_rate: Floats
+    """ln of the listed labels' rates relative to the k-th, largest first."""
+    log_bar: float
+    k: int
+
+    @classmethod
+    def of(cls, counts: Values, k: int, e: float, delta: float, limit: int) -> BarredRace:
+        listed, c = working_list(counts, limit)
+        kth = float(listed[min(k, len(listed)) - 1]) if len(listed) else c
+        log_bar = e * (c + 1 - kth) + math.log(dummies(limit, Fraction(delta)))
+        # whoever is so far above the k-th and the bar rings before them, whatever its rate
+        return cls(np.minimum(e * (listed - kth), max(log_bar, 0.0) + CERTAIN), log_bar, k)
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set of listed labels is named], by their ranks from 0, where there are few (Proposition 263)."""
+        return LineRace(self.log_rate - self.log_bar, self.k, GUMBEL).sets() if len(self.log_rate) else {(): 1.0}
+
+    def top(self) -> float:
+        """P[all of a true top k ring first] = n0 Int W e^{-W t} prod_{i<=k} (1 - e^{-w_i t}) dt, W the others' rate."""
+        if len(self.log_rate) < self.k:
+            return 0.0
+        first = _all_first(self.log_rate[: self.k], np.append(self.log_rate[self.k :], self.log_bar))
+        return min(1.0, first * math.exp(right_sets(self.log_rate, self.k)))
+
+    def recall(self) -> float:
+        """E[correct labels named] / k."""
+        if not len(self.log_rate):
+            return 0.0
+        return min(1.0, _expected(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
+
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach (Proposition 262).
+
+        The list ends with the bar, fewer than k having rung, or with the k-th ring; all heads have rung by then, and
+        nobody beyond reach has. Of those between, two polynomials count: who have rung, and one that rings now.
+        """
+        if head > len(self.log_rate):
+            return 0.0
+        log_bar, v = self._clock()
+        room, heads = self.k - head, self.log_rate[:head, None] + v
+        x = np.exp(np.clip(heads, -700.0, 6.5))
+        all_rung = np.exp(_log_rung(heads).sum(axis=0))
+        last_head = all_rung * (x / np.expm1(x)).sum(axis=0)
+        number, ringing = np.zeros((2, room + 1, len(v)))
+        number[0] = 1.0
+        for log_one in self.log_rate[head:reach].tolist():
+            x = np.exp(np.minimum(log_one + v, 40.0))
+            still, rung = np.exp(-x), -np.expm1(-x)
+            _count_one_more(ringing, still, rung)
+            ringing += (x * still) * number
+            _count_one_more(number, still, rung)
+        nobody_else = np.exp(-np.exp(np.minimum(_log_sum(self.log_rate[reach:], log_bar) + v, 40.0)))
+        by_bar = np.exp(log_bar + v) * all_rung * number[:room].sum(axis=0)
+        full = last_head * number[room] + (all_rung * ringing[room - 1] if room else 0.0)
+        return min(1.0, float((nobody_else * (by_bar + full)).sum()) * STEP)
+
+    def inclusion(self) -> Floats:
+        """P[it is named] for every listed label, largest first: it rings before the bar, and fewer than k before it."""
+        log_bar, v = self._clock()
+        size, k = len(self.log_rate), max(1, min(self.k, len(self.log_rate)))
+        result, width = np.zeros(size), max(1, CELLS // max(1, size * k))
+        for start in range(0, len(v), width):
+            result += _named(self.log_rate, k, log_bar, v[start : start + width])
+        return np.minimum(result, 1.0)
+
+    def _clock(self) -> tuple[float, Floats]:
+        """(the bar's log rate; the v = ln t at which anything may ring before the bar has).
+
+        A bar slower than e^-84 rings after the k-th label, or after all: a slower one names the same.
+        """
+        log_bar = max(self.log_bar, -2 * CERTAIN)
+        return log_bar, np.arange(-_log_sum(self.log_rate, log_bar) - CERTAIN, 4.5 - log_bar, STEP)
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialBar:
+    """LimitedDomainTopK with exponential noise: labels and the bar run one race (Proposition 263)."""
+
+    race: LineRace
+
+    @classmethod
+    def of(cls, counts: Values, k: int, e: float, limit: int, offset: Fraction) -> ExponentialBar:
+        """The bar stands at c + 1 + offset."""
+        listed, c = working_list(counts, limit)
+        return cls(LineRace(_drawn_together(e * (listed - c - 1.0 - rounded(offset))), k, EXPONENTIAL))
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set of listed labels is named], by their ranks from 0, where there are few."""
+        return self.race.sets() if len(self.race.s) else {(): 1.0}
+
+    def top(self) -> float:
+        """P[a true top k is named]."""
+        return self.race.best()
+
+    def recall(self) -> float:
+        """E[correct labels named] / k."""
+        size = min(self.race.k, len(self.race.s))
+        return self.race.recall(size) * size / self.race.k if size else 0.0
+
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to head are all named and none beyond reach is]."""
+        return self.race.within(head, reach)
+
+    def inclusion(self) -> Floats:
+        """P[it is named] for every listed label, largest first."""
+        return self.race.inclusion()
+
+
+def _log_sum(logs: Floats, log_one: float) -> float:
+    return float(np.logaddexp.reduce(np.append(logs, log_one)))
+
+
+def _named(log_rate: Floats, k: int, log_bar: float, v: Floats) -> Floats:
+    """What these v add to P[named]: Int e^{-w_bar t} w_i e^{-w_i t} P[fewer than k others have rung] dt.
+
+    The others are those before label i and those after it: nothing is ever divided out.
+    """
+    x = np.exp(np.minimum(np.add.outer(log_rate, v), 40.0))
+    still, rung, result = np.exp(-x), -np.expm1(-x), np.zeros(len(log_rate))
+    before, after = np.zeros((len(log_rate) + 1, k, len(v))), np.zeros((k, len(v)))
+    before[0, 0] = after[0] = 1.0
+    for i in range(len(log_rate)):
+        before[i + 1] = before[i]
+        _count_one_more(before[i + 1], still[i], rung[i])
+    weight = np.exp(-np.exp(log_bar + v)) * STEP
+    for i in reversed(range(len(log_rate))):
+        fewer = (before[i] * np.cumsum(after, axis=0)[::-1]).sum(axis=0)
+        result[i] = float((weight * x[i] * still[i] * fewer).sum())
+        _count_one_more(after, still[i], rung[i])
+    return result
+
+
+def _all_first(log_winners: Floats, log_others: Floats) -> float:
+    """P[every winner rings before any other]: the others ring at an exponential time of their total rate."""
+    v = np.arange(-CERTAIN, 4.5, STEP)
+    ring = _log_rung(log_winners[:, None] + (v - float(np.logaddexp.reduce(log_others)))).sum(axis=0)
+    return min(1.0, float(np.exp(ring + v - np.exp(v)).sum()) * STEP)
+
+
+def _log_rung(log_time: Floats) -> Floats:
+    """ln(1 - e^{-e^x})"""
+    x = np.minimum(log_time, 40.0)
+    result: Floats = np.where(x < -30.0, x, np.log(-np.expm1(-np.exp(np.maximum(x, -30.0)))))
+    return result
+
+
+def _fineness() -> tuple[float, float]:
+    return (2 * STEP, CERTAIN / 2) if is_rough() else (STEP, CERTAIN)
+
+
+def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
+    """Int e^{-w_bar t} sum_{i correct} w_i e^{-w_i t} P[fewer than k others have rung] dt, over v = ln t.
+
+    At first that chance is one.
+    """
+    step, certain = _fineness()
+    v, mean = _times(log_rate, correct, k, log_bar)
+    with np.errstate(divide="ignore"):
+        early = int(np.count_nonzero((mean < k) & (k * np.log(k / mean) - k + mean >= certain)))
+    x = np.exp(np.minimum(np.add.outer(log_rate[:correct], v[:early]), 40.0))
+    ringing = np.concatenate([(x * np.exp(-x)).sum(axis=0), _ringing(log_rate, correct, k, v[early:], certain)])
+    return float(ringing @ np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))) * step
+
+
+def _ringing(log_rate: Floats, correct: int, k: int, v: Floats, certain: float) -> Floats:
+    """The density at each v that a correct one rings now, fewer than k others having rung."""
+    if not len(v):
+        return np.zeros(0)
+    rates = log_rate[: correct + int(np.count_nonzero(log_rate[correct:] + v[-1] >= LATE))]
+    if len(rates) * k <= FEW_PAIRS:
+        return _ringing_one_by_one(rates, correct, k, v, certain)
+    return _ringing_at_once(rates, correct, k, v)
+
+
+def _ringing_one_by_one(rates: Floats, correct: int, k: int, v: Floats, certain: float) -> Floats:
+    """By two polynomials in the number that have rung: all of them, and all but one correct one that rings now."""
+    x = np.exp(np.minimum(np.add.outer(rates, v), 40.0))
+    still, rung = np.exp(-x), -np.expm1(-x)
+    everyone, without_one = np.zeros((2, k, len(v)))
+    everyone[0] = 1.0
+    for i, first in enumerate(np.searchsorted(v, -certain - rates).tolist()):  # before, it has surely not rung
+        stays, rings, most = still[i, first:], rung[i, first:], min(i + 1, k)
+        _count_one_more(without_one[:most, first:], stays, rings)
+        if i < correct:
+            without_one[:most, first:] += (x[i, first:] * stays) * everyone[:most, first:]
+            _count_one_more(everyone[: most + 1, first:], stays, rings)
+    result: Floats = without_one.sum(axis=0)
+    return result
+
+
+def _ringing_at_once(rates: Floats, correct: int, k: int, v: Floats) -> Floats:
+    """By the law of the number that have rung: who has by t exceeds the level -ln t under Gumbel noise.
+
+    Nothing is tilted: a small chance is known to a part of the whole, which is what is asked for.
+    """
+    values, counts = np.unique(rates, return_counts=True)
+    crowd, result = Crowd(values, counts.astype(np.float64)), np.zeros(len(v))
+    for rows in rows_at_a_time(len(v), max(len(values), FEWEST)):
+        seen = untilted(crowd, GUMBEL, -v[rows])
+        seen.density[:, values < rates[correct - 1]] = 0.0
+        around, centre = circle(seen, crowd.weights, 0, whole_law=True), np.rint(seen.chance @ crowd.weights)
+        transform = spectrum(seen, crowd.weights, -centre, around.angles)
+        density = np.fft.fftshift(np.fft.irfft((transform.product * transform.densities).conj(), around.size), axes=1)
+        fewer = np.arange(around.size) - around.size // 2 + centre[:, None] < k
+        result[rows] = np.where(fewer, density, 0.0).sum(axis=1)
+    return result
+
+
+def _count_one_more(rung_so_far: Floats, still: Floats, rung: Floats) -> None:
+    """From the chances of 0, 1, .. having rung to those with one more item, in place."""
+    gain = rung_so_far[:-1] * rung
+    rung_so_far *= still
+    rung_so_far[1:] += gain
+
+
+def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> tuple[Floats, Floats]:
+    """The v = ln t that matter: somebody correct may ring, the bar has not, and not many more than k items have.
+
+    And how many have rung on average, m. That number is a sum of independent chances: it is below k with a chance of
+    at most e^{-(m - k)^2 / 2 m}, which is less than e^-CERTAIN where m exceeds k + sqrt(2 CERTAIN k) + 2 CERTAIN, and
+    for m < k it reaches k with a chance of at most e^{-(k ln(k/m) - k + m)} (Chernoff).
+    """
+    step, certain = _fineness()
+    first = -float(np.logaddexp.reduce(log_rate[:correct])) - certain
+    v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + certain), step)
+    with np.errstate(over="ignore"):
+        mean = -np.expm1(-np.exp(np.add.outer(v, log_rate))).sum(axis=1)
+    matter = mean <= k + math.sqrt(2 * certain * k) + 2 * certain
+    return v[matter], mean[matter]
+
+
+def correct_labels(listed: Floats, k: int) -> int:
+    """How many are at least as large as the k-th, or all if there are fewer."""
+    return int(np.count_nonzero(listed >= listed[k - 1])) if len(listed) >= k else len(listed)
+
+
+def right_sets(listed: Floats, k: int) -> float:
+    """ln of how many sets of k have the k largest counts: more than one if a tie crosses rank k."""
+    if len(listed) < k or (correct := correct_labels(listed, k)) == k:
+        return 0.0
+    higher = int(np.count_nonzero(listed > listed[k - 1]))
+    return math.log(math.comb(correct - higher, k - higher))
+
+
+NONE = 60.0
+"""A class whose chance is below e^-60 of another's has none."""
+
+KEPT = 1 << 17
+"""Classes of so many pairs of ranks are kept for the next question: a search asks often, for a noisy choice of five."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """P[exactly the true top k is released], the expected share of it that is, P[great] and P[good]."""
+
+    top: float
+    recall: float
+    great: float
+    good: float
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Sets of at most k of n listed labels by (h, t): ranks 1..h are in, rank h + 1 is not, and t is the last one in.
+
+    What does not depend on the counts, nor on the bar: the empty set first, then ranks 1..h alone, h = 1, 2, ..
+    """
+
+    h: Indices
+    t: Indices
+    full: Mask
+    """Whether all k are there."""
+    number: Floats
+    """ln of how many sets there are."""
+    right: Floats
+    """How many of the first `correct` ranks are in, on average."""
+
+
+@lru_cache(maxsize=5)
+def classes_of(n: int, k: int, correct: int) -> Classes:
+    """All classes; of the ranks between h + 1 and t any number up to the size allowed may be in."""
+    size = min(k, n)
+    alone = np.arange(size + 1)
+    h, t = np.meshgrid(np.arange(min(k, max(n - 1, 0))), np.arange(2, n + 1), indexing="ij")
+    h, t = h[t >= h + 2], t[t >= h + 2]
+    binomials, sums = _tables(max(n, 1), k)
+    parts = [(alone, alone, alone == k, np.zeros(size + 1), alone.astype(float))]
+    for room, full in ((k - 1 - h, True), (k - 2 - h, False)):  # how many may be between, or must
+        first, last, many = h[room >= 0], t[room >= 0], room[room >= 0]
+        between = last - first - 2
+        number = binomials[between, many] if full else sums[between, many]
+        share = np.clip(np.minimum(correct, last - 1) - (first + 1), 0, None) / np.maximum(between, 1)
+        right = first + (last <= correct) + share * _mean_between(between, many, full, sums)
+        parts.append((first, last, np.full(len(first), full), number, right))
+    return Classes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: float, limit: int, gamma: float) -> Reached:
+    """Sets of at most k listed labels, with weights e^{eps (g m(y) - (1 - g) M(y))}, summed class by class.
+
+    B = c + 1 + ln(N (1 - delta) / delta) / (g eps), N = sum_{j<=k} C(L, j), rounded up as the mechanism does it.
+    """
+    listed, c = working_list(counts, limit)
+    n = len(listed)
+    bar = c + 1 + float(canonical_offset(k, limit, Fraction(gamma) * Fraction(epsilon), Fraction(delta)))
+    sets = (classes_of if n * k <= KEPT else classes_of.__wrapped__)(n, k, correct_labels(listed, k))
+    above = np.append(np.maximum(listed, bar), bar)  # the largest count left out is that of rank h + 1, or the bar
+    last = np.append(bar, listed)[sets.t]
+    inside = np.where(sets.full, last, np.minimum(last, bar))
+    places = gamma * inside - (1 - gamma) * above[sets.h]
+    with np.errstate(over="ignore"):  # far below is below
+        logs = epsilon * (places - places.max()) + sets.number
+    some = np.flatnonzero(logs > logs.max() - NONE)
+    chances = np.exp(logs[some] - logs.max())
+    log_total = float(logs.max()) + math.log(float(chances.sum()))
+    chances /= chances.sum()
+    top = math.exp(min(float(logs[k]) - log_total + right_sets(listed, k), 0.0)) if n >= k else 0.0
+    great, good = (
+        (
+            min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
+            for head, reach in ranks_within(np.sort(counts)[::-1], k)
+        )
+        if is_wanted("great") or is_wanted("good")
+        else (math.nan, math.nan)
+    )
+    recall = min(1.0, float((chances * sets.right[some]).sum()) / k)  # not @, which starts threads that wait busily
+    return Reached(top, recall, great, good)
+
+
+def set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
+    """P[each set of at most k listed labels], by their ranks from 0: weights e^{eps (g m(y) - (1 - g) M(y))}.
+
+    M is the largest count left out, the bar at least; m the smallest in the set, and the bar at most if it has room.
+    """
+    n = len(listed)
+    if sum(math.comb(n, size) for size in range(min(k, n) + 1)) > MOST_SETS:
+        raise ValueError(f"there are more than {MOST_SETS:,} sets; ask for quality instead")
+    sets = [ranks for size in range(min(k, n) + 1) for ranks in combinations(range(n), size)]
+    logs = []
+    for ranks in sets:
+        first_out = next((i for i in range(n) if i >= len(ranks) or ranks[i] != i), n)
+        smallest = float(listed[ranks[-1]]) if ranks else bar
+        inside = smallest if len(ranks) == k else min(smallest, bar)
+        outside = max(float(listed[first_out]), bar) if first_out < n else bar
+        logs.append(epsilon * (gamma * inside - (1 - gamma) * outside))
+    chances = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
+    return dict(zip(sets, chances.tolist(), strict=True))
+
+
+def _tables(n: int, k: int) -> tuple[Floats, Floats]:
+    """(ln C(m, r), ln sum_{i<=r} C(m, i)) for m = 0..n, r = 0..k."""
+    m, r = np.arange(n + 1)[:, None], np.arange(k + 1)[None, :]
+    logs = np.where(r <= m, log_choose(np.minimum(r, m), np.maximum(m - r, 0)), -np.inf)
+    return logs, np.logaddexp.accumulate(logs, axis=1)
+
+
+def _mean_between(between: Indices, size: Indices, full: bool, sums: Floats) -> Floats:
+    """How many of the ranks between are in, on average over the class: exactly `size`, or any number up to it."""
+    if full:
+        return size.astype(float)
+    with np.errstate(divide="ignore"):  # sum_i i C(N, i) = N sum_i C(N - 1, i - 1)
+        fewer = sums[np.maximum(between - 1, 0), np.maximum(size - 1, 0)]
+        logs = np.log(between.astype(float)) + fewer - sums[between, size]
+    return np.where(size > 0, np.exp(logs), 0.0)
