@@ -33,11 +33,11 @@ from bench import (
     plan,
     quantile,
     race,
+    size,
     small,
     tables,
     tune,
     unknown,
-    walk,
 )
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -67,7 +67,7 @@ TABLES = {
     **held_out.TABLES,
     **joint.TABLES,
     **growth.TABLES,
-    **walk.TABLES,
+    **size.TABLES,
     **tune.TABLES,
 }
 
