@@ -11,6 +11,7 @@ from typing import Any
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.accounting.guarantees import Guarantee
 from shortlist.audit.attack import (
     Target,
     default_pairs,
@@ -25,7 +26,6 @@ from shortlist.audit.attack import (
 from shortlist.audit.enumeration import Proof, neighbours
 from shortlist.audit.events import read_many
 from shortlist.audit.prove import prove_mechanism, prove_pate
-from shortlist.cli.audit import claimed
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -48,6 +48,11 @@ from shortlist.mechanisms import (
 from shortlist.mechanisms.registry import audited
 from shortlist.pate import PATE, MultiLabelPATE
 from studies.broken import catch_all
+
+
+def claimed(claim: Guarantee) -> str:
+    """A claim in few letters, for tables."""
+    return str(claim).replace("epsilon=", "").replace("delta=", "").replace("rho=", "")
 
 
 def _with_monotone_scores(mechanism: Any) -> Any:

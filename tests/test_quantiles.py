@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.cli.app import app
-from shortlist.cli.releases import bound
+from shortlist.cli.options import read_end
 from shortlist.quantile_inputs import asked_of_table
 from shortlist.quantile_request import QuantileRequest
 from shortlist.tables.dialect import TextForm
@@ -259,9 +259,9 @@ def test_votes_show_nothing_to_other_mechanisms():
 
 
 def test_bounds_on_the_command_line_are_read_as_written():
-    assert [bound("--lower", text) for text in ("-3", "0.5", "2024-01-01")] == [-3, 0.5, DAY]
+    assert [read_end("--lower", text) for text in ("-3", "0.5", "2024-01-01")] == [-3, 0.5, DAY]
     with pytest.raises(Exception, match="must be a number or a date"):
-        bound("--lower", "SECRET")
+        read_end("--lower", "SECRET")
 
 
 def test_the_rule_is_public():

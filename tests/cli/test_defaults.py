@@ -2,7 +2,8 @@
 
 import pytest
 
-from shortlist.cli.app import FILE, defaults
+from shortlist.cli.options import FILE
+from shortlist.cli.options import read_defaults as defaults
 from tests.helpers.terminal import called
 
 

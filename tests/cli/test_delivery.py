@@ -13,7 +13,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.cli.app import in_options
-from shortlist.cli.output import Format
+from shortlist.cli.options import Format
 from shortlist.cli.releases import Delivery
 from tests.helpers.terminal import SHORTLIST, called
 from tests.helpers.typed import present
@@ -141,7 +141,7 @@ def test_parquet_is_not_sent_to_a_terminal(monkeypatch):
 
     monkeypatch.setattr("sys.stdout", Screen())
     with pytest.raises(Exception, match="parquet is no text"):
-        Delivery.of(Format.parquet, False, False, None, None, "", [])
+        Delivery.of({"shown": Format.parquet}, "", [])
 
 
 def test_what_was_written_is_said_and_who_may_read_it(tmp_path):

@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
+from shortlist.cli.options import list_methods
 from shortlist.cli.output import echo_json
-from shortlist.cli.releases import methods_like
 from tests.helpers.terminal import Terminal, called
 
 TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film")
@@ -99,5 +99,5 @@ def test_a_help_takes_the_width_of_the_terminal_as_far_as_lines_can_be_read(monk
 
 
 def test_a_shell_completes_the_names_of_methods():
-    assert methods_like("gua") == ["guarded", "guarded-list"]
-    assert methods_like("")[0] == "auto"
+    assert list_methods("gua") == ["guarded", "guarded-list"]
+    assert list_methods("")[0] == "auto"

@@ -7,8 +7,8 @@ import io
 import pytest
 
 import shortlist as sl
-from shortlist.privacy import ApproxDP, PureDP
-from shortlist.studio.forms import Form, list_program
+from shortlist.privacy import ApproxDP
+from shortlist.studio.forms import Form
 from shortlist.studio.inputs import Folder
 from tests.helpers.studios import FILMS, QUESTION, Running, fill
 
@@ -88,12 +88,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_booked(studio, change, 
 
 
 def written(folder, **change):
-    question = {
-        "table": folder / "rentals.csv", "user": "who", "items": ("film",), "candidates": None, "k": None,
-        "budget": ApproxDP(0.5, 1e-6), "ordered": False, "ledger": folder / "year.db", "purpose": "chart",
-        "unit": "user",
-    }  # fmt: skip
-    program = ast.parse(list_program(Folder(folder), Form(**{**question, **change})).python())
+    fill(folder, rows=10)
+    question = {**QUESTION, **EVERY, "epsilon": 0.5, "ledger": "year.db", "purpose": "chart", **change}
+    program = ast.parse(Form.of(Folder.of(folder), question).program(Folder.of(folder)).python())
     calls = (one for one in ast.walk(program) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute))
     return {ast.unparse(one.func): {word.arg: ast.unparse(word.value) for word in one.keywords} for one in calls}
 
@@ -104,7 +101,8 @@ def test_the_program_asks_for_names_caps_and_counts_again(tmp_path):
     budget = {"budget": "sl.ApproxDP(epsilon=0.5, delta=1e-06)"}
     assert written(tmp_path)["sl.keys"] == {**columns, **budget, **paid}
     assert written(tmp_path, most=3)["sl.keys"] == {**columns, "most": "3", **budget, **paid}
-    both = written(tmp_path, k=2, most=3, values=True, candidates=("Alien", "Heat", "Ran"), budget=PureDP(0.5))
+    pasted = {"candidates": "text", "candidates_text": "Alien\nHeat\nRan", "delta": None}
+    both = written(tmp_path, k=2, most=3, values=True, **pasted)
     listed = {"candidates": "['Alien', 'Heat', 'Ran']", "most": "3"}
     assert both["sl.top_k"] == {"k": "2", **columns, **listed, "epsilon": "0.5", "values": "True", **paid}
 

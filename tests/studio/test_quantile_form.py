@@ -6,7 +6,7 @@ import io
 import pytest
 
 import shortlist as sl
-from shortlist.studio.forms import QuantileForm
+from shortlist.studio.forms import Form
 from shortlist.studio.inputs import Folder
 from tests.helpers.studios import Running, fill
 
@@ -104,6 +104,6 @@ def test_a_table_without_the_column_is_not_charged(studio):
 def test_a_budget_with_a_delta_is_written_into_the_program(tmp_path):
     fill(tmp_path, rows=10)
     request = {**ASKED, "table": "rentals.csv", "ledger": "year.db", "delta": 1e-6, "unit": "reader"}
-    form = QuantileForm.of(Folder.of(tmp_path), request)
+    form = Form.of(Folder.of(tmp_path), request)
     assert "budget=sl.ApproxDP(epsilon=30.0, delta=1e-06)" in form.program(Folder.of(tmp_path)).python()
     assert "unit='reader'" in form.program(Folder.of(tmp_path)).python()

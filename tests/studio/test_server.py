@@ -301,10 +301,10 @@ def test_what_is_not_listed_cannot_be_named(studio):
 
 
 def test_progress_is_told_in_hundredths(studio):
-    from shortlist.studio.forms import Form, Offer
+    from shortlist.studio.forms import Offer
     from shortlist.studio.work import PaidJob
 
-    plan = Offer.of(Form.of(studio.server.folder, QUESTION))
+    plan = Offer.of(studio.server.folder, QUESTION)
     assert studio.server.answers._told(PaidJob("job", plan, share=0.123456))["share"] == 0.12
 
 

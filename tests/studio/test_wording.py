@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.studio.expected import SHAPES, expected
-from shortlist.studio.forms import offered
+from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import Folder, notes_shown, page_words
 from shortlist.studio.planner import Planner
 from tests.helpers.studios import QUESTION, Running, fill
@@ -87,7 +87,7 @@ class Known(Planner):
 def test_a_forecast_says_of_how_many_people_it_is(studio, change, said):
     sl.Ledger(studio.folder / "both.db", budget=sl.ApproxDP(9.0, 1e-4))
     asked = {**QUESTION, "users": 1800, "shape": "zipf:1.1", "delta": 1e-6, "ledger": "both.db", **change}
-    answer = expected(offered(Folder.of(studio.folder), asked), asked, Known(1.0))
+    answer = expected(Offer.of(Folder.of(studio.folder), asked), asked, Known(1.0))
     assert said in answer["told"]
     assert "users" not in answer["told"]
     guesses = asked["users"] is None or (asked["candidates"] == "none" and "items" not in asked)
@@ -101,14 +101,14 @@ def test_nothing_is_certain_and_counts_are_no_part_of_the_comparison(studio):
 
     for values, others in ((False, "public facts alone"), (True, "names alone")):
         asked = {**QUESTION, "users": 5000, "shape": "zipf:1.1", "values": values}
-        answer = expected(offered(Folder.of(studio.folder), asked), asked, Sure(1.0))
+        answer = expected(Offer.of(Folder.of(studio.folder), asked), asked, Sure(1.0))
         assert others in answer["others"]
         assert "a chance of more than 99.9%" in answer["told"]
         assert answer["rows"][0]["runs"] is not values
 
 
 def test_shapes_are_told_as_the_page_calls_them(studio):
-    offer = offered(Folder.of(studio.folder), QUESTION)
+    offer = Offer.of(Folder.of(studio.folder), QUESTION)
     for shape, words in SHAPES.items():
         told = expected(offer, {"users": 5000, "shape": shape}, Known(1.0))["told"]
         assert (words in told, shape in told) == (True, False)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import shlex
 import sys
-import tomllib
 import warnings
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from difflib import get_close_matches
@@ -18,10 +16,10 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from shortlist._files import sweep
-from shortlist._runtime import MissingPackageError, version
+from shortlist._runtime import MissingPackageError, late, version
 from shortlist._signals import COMMAND
 from shortlist._text import Advice, terminal_safe, without_passwords
-from shortlist.cli.output import Described, Format, Hinting, echo_lines, hold_standard_handles
+from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 LISTS = {"--groups": "CH,DE,FR", "--candidates": "FILE", "--item": "COLUMN --item COLUMN"}
@@ -93,46 +91,6 @@ def in_the_words_of(options: Collection[str], words: str, arguments: Mapping[str
     return SEVERAL.sub(r"\1 ", GIVEN.sub(given, said))
 
 
-FILE = "shortlist.toml"
-WORDS = {"user": str, "item": list, "value": str, "separator": str, "unit": str, "ledger": str}
-"""What it may hold, and in which type."""
-COSTS = ("epsilon", "delta", "rho", "budget", "allow_large", "yes_really")
-
-
-def defaults(folder: str = ".") -> dict[str, Any]:
-    """The words of the file in that folder; none if there is none.
-
-    Raises
-    ------
-    ValueError
-        naming the word that may not stand there.
-    """
-    path = os.path.join(folder, FILE)
-    try:
-        with open(path, "rb") as file:
-            words = tomllib.load(file)
-    except FileNotFoundError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, IsADirectoryError):
-        words = None
-    if words is None:
-        raise ValueError(f'{FILE} cannot be read: it must be TOML, for example user = "user_id"')
-    return {word: _checked(word, value) for word, value in words.items()}
-
-
-def _checked(word: str, value: Any) -> Any:
-    if word.replace("-", "_") in COSTS:
-        raise ValueError(f"{FILE} must not say {word}: what a release costs is written where it is spent")
-    if word not in WORDS:
-        raise ValueError(f"{FILE} does not know {word}; it may say {', '.join(WORDS)}")
-    if WORDS[word] is list and isinstance(value, str):
-        return [value]
-    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    if not (texts if WORDS[word] is list else isinstance(value, str)):
-        raise ValueError(f"{FILE}: {word} must be text{' or a list of texts' * (WORDS[word] is list)}")
-    return value
-
-
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
 """What is raised for a line that is no command."""
 
@@ -141,7 +99,7 @@ TAKES = {
     "EPSILON": "a number, for example 0.5",
     "N": "a whole number, for example 10",
     "ENTRY": "a whole number, for example 3",
-    "FORMAT": f"one of {', '.join(Format)}",
+    "FORMAT": "one of table, csv, json, parquet",
 }
 """What a value must be, by the metavar of its option."""
 INSTEAD = {
@@ -338,7 +296,8 @@ def main_options(
     It ends with 0, 1 for bad input, 2 for bad usage, 3 if a budget has no room, 4 while a release waits for somebody's
     approval, 5 if it is not known whether a charge was booked, 130 after Ctrl-C.
     """
-    context.default_map = dict.fromkeys(TABLES, defaults()) if context.invoked_subcommand in TABLES else None
+    if context.invoked_subcommand in TABLES:
+        context.default_map = dict.fromkeys(TABLES, late("shortlist.cli.options", "read_defaults")())
 
 
 app = typer.Typer(

@@ -8,40 +8,27 @@ import typer
 
 from shortlist._text import json_line
 from shortlist.audit import audit as attack
-from shortlist.audit.attack import Found, default_size, function_in, mechanism_named, names
+from shortlist.audit.attack import default_size, function_in, mechanism_named, names
 from shortlist.audit.prove import prove_mechanism
-from shortlist.cli.output import Json, echo_json
+from shortlist.cli.output import Json, argument, echo_json, option, read_budget
 from shortlist.mechanisms.registry import audited
-from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
 MOST_OUTCOMES = 3
 """The box is tried with at most so many winners."""
 
 
 def audit(
-    name: Annotated[
-        str | None,
-        typer.Argument(help="A mechanism by name, or FILE.py:FUNCTION, anybody's.", show_default=False, metavar="NAME"),
-    ] = None,
-    epsilon: Annotated[
-        float, typer.Option(help="What it claims: epsilon, pure unless there is a delta.", metavar="NUMBER")
-    ] = 1.0,
-    delta: Annotated[float | None, typer.Option(help="What it claims: delta.", metavar="NUMBER")] = None,
-    k: Annotated[
-        int | None,
-        typer.Option("-k", min=1, help="How many winners; 1, or what the mechanism needs.", metavar="N"),
-    ] = None,
-    trials: Annotated[int, typer.Option(min=1000, help="Draws from each of two neighbours.", metavar="N")] = 1_000_000,
-    confidence: Annotated[float, typer.Option(help="That of the bound.", metavar="NUMBER")] = 0.999,
-    d: Annotated[int | None, typer.Option("-d", min=1, help="How many scores to try.", metavar="N")] = None,
-    monotone: Annotated[bool, typer.Option(help="One person moves all scores the same way.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(help="For repetition; secure randomness if left out.", metavar="N")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if left out.", metavar="N")] = None,
-    resume: Annotated[
-        str | None, typer.Option(help="A file to note what was done, and to go on from.", metavar="FILE")
-    ] = None,
+    name: Annotated[str | None, argument("A mechanism by name, or FILE.py:FUNCTION, anybody's.", "NAME")] = None,
+    epsilon: Annotated[float, option("What it claims: epsilon, pure unless there is a delta.", "NUMBER")] = 1.0,
+    delta: Annotated[float | None, option("What it claims: delta.", "NUMBER")] = None,
+    k: Annotated[int | None, option("How many winners; 1, or what the mechanism needs.", "N", "-k", min=1)] = None,
+    trials: Annotated[int, option("Draws from each of two neighbours.", "N", min=1000)] = 1_000_000,
+    confidence: Annotated[float, option("That of the bound.", "NUMBER")] = 0.999,
+    d: Annotated[int | None, option("How many scores to try.", "N", "-d", min=1)] = None,
+    monotone: Annotated[bool, option("One person moves all scores the same way.")] = False,
+    seed: Annotated[int | None, option("For repetition; secure randomness if left out.", "N")] = None,
+    workers: Annotated[int | None, option("Processes; all cores if left out.", "N", min=1)] = None,
+    resume: Annotated[str | None, option("A file to note what was done, and to go on from.", "FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """A lower bound on the true epsilon. Exit code 1 if the claim is violated.
@@ -51,8 +38,8 @@ def audit(
     """
     if name is None:
         raise typer.BadParameter(f"name a mechanism ({', '.join(names())}), or FILE.py:FUNCTION")
-    claim = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
-    subject = _subject(name, k, claim)
+    claim = read_budget(epsilon, delta, None)
+    subject = function_in(name) if ":" in name else mechanism_named(name, k, claim)
     proof = _proof(subject, monotone)
     verdict = attack(
         subject, claim=claim, trials=trials, confidence=confidence, d=d, monotone=monotone, seed=seed, workers=workers,
@@ -60,7 +47,9 @@ def audit(
     )  # fmt: skip
     refuted = verdict.violated or (proof is not None and not proof.holds)
     if as_json:
-        echo_json(json_line(_facts(verdict, str(proof) if proof is not None else None)))
+        told = {name: getattr(verdict, name) for name in ("epsilon_lower", "confidence", "violated")}
+        told |= {"claim": str(verdict.claim), "trials": verdict.trials, "box": None if proof is None else str(proof)}
+        echo_json(json_line({"subject": verdict.name, **told}))
     else:
         typer.echo(str(verdict))
         one, two = verdict.pair
@@ -70,32 +59,9 @@ def audit(
         raise typer.Exit(1)
 
 
-def _subject(name: str, k: int | None, claim: PureDP | ApproxDP) -> Any:
-    if ":" in name:
-        return function_in(name)
-    return mechanism_named(name, k, claim)
-
-
 def _proof(mechanism: Any, monotone: bool) -> Any:
     """The box, where a certified law is known and small."""
     k = getattr(mechanism, "k", 1)
     if audited(mechanism) is None or k > MOST_OUTCOMES:
         return None
     return prove_mechanism(mechanism, d=min(default_size(mechanism), 6), top=1, monotone=monotone)
-
-
-def _facts(verdict: Found, proof: str | None) -> dict[str, Any]:
-    return {
-        "subject": verdict.name,
-        "epsilon_lower": verdict.epsilon_lower,
-        "confidence": verdict.confidence,
-        "violated": verdict.violated,
-        "claim": str(verdict.claim),
-        "trials": verdict.trials,
-        "box": proof,
-    }
-
-
-def claimed(claim: Guarantee) -> str:
-    """A claim in few letters, for tables."""
-    return str(claim).replace("epsilon=", "").replace("delta=", "").replace("rho=", "")

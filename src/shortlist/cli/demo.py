@@ -4,40 +4,26 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from importlib.util import find_spec
 from time import perf_counter
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from shortlist import count, top_k
 from shortlist._files import remove, temporary_name
-from shortlist.cli.output import write_picture
+from shortlist.cli.output import argument, option, print_table, write_picture
 from shortlist.example import FILMS, ROWS, TYPES, check_example, write_example
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.pages.plots import plot_against_truth
 from shortlist.release import Release
-from shortlist.scores import Scores
 
 DEMO_ROWS, USERS, ITEMS, K, EPSILON = 1_000_000, 50_000, 500, 10, 0.03
 STRIDE = 187
 """Prime to the number of films: names that say nothing of the rank."""
 PICTURE = "shortlist-demo.png"
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """The counts of the made-up data: nobody's, so they may be shown."""
-
-    users: dict[str, int]
-
-    @property
-    def best(self) -> list[str]:
-        return sorted(self.users, key=lambda name: (-self.users[name], name))
 
 
 def make_rows(path: str) -> None:
@@ -59,100 +45,86 @@ def demo() -> None:
     \b
     For example: shortlist demo
     """
-    run()
-
-
-def run(picture: str = PICTURE) -> None:
-    """Print the story, and draw it."""
     console, films = Console(highlight=False), [f"film {n:03d}" for n in range(1, ITEMS + 1)]
+
+    def say(code: str) -> None:
+        console.print(Text(code, style="bold"), soft_wrap=True)
+
     folder = temporary_name("shortlist-demo-")
     try:
         os.mkdir(folder, 0o700)
-        truth, releases, public = _released(console, os.path.join(folder, "watched.parquet"), films)
+        path = os.path.join(folder, "watched.parquet")
+        make_rows(path)
+        console.print(
+            f"\n[bold]{DEMO_ROWS:,} rows[/] of (user, film): who watched what, {USERS:,} people and {ITEMS} films. "
+            "They are made up, so the truth can be shown. The list of films is public; who watched which is not.\n"
+        )
+        start = perf_counter()
+        scores = count(path, user="user_id", item="film", candidates=films)
+        took = perf_counter() - start
     finally:
         remove(folder)
-    _compared(console, truth, releases)
-    _priced(console, releases, public)
-    _drawn(console, truth, releases, picture)
-    console.print(
-        "\nRun it again: the noise is new each time. All the rows of one user together change the probability of any "
-        f"list by at most a factor e^{EPSILON} = {math.exp(EPSILON):.3f}. On your own table:"
-    )
-    _said(console, "shortlist top rows.parquet -k 10 --user user_id --item film --candidates films.txt --epsilon 1")
-
-
-def _released(console: Console, path: str, films: list[str]) -> tuple[Truth, dict[str, Release], Scores]:
-    make_rows(path)
-    console.print(
-        f"\n[bold]{DEMO_ROWS:,} rows[/] of (user, film): who watched what, {USERS:,} people and {ITEMS} films. They "
-        "are made up, so the truth can be shown. The list of films is public; who watched which is not.\n"
-    )
-    start = perf_counter()
-    scores = count(path, user="user_id", item="film", candidates=films)
-    took = perf_counter() - start
-    _said(console, 'scores = sl.count("watched.parquet", user="user_id", item="film", candidates=films)')
+    say('scores = sl.count("watched.parquet", user="user_id", item="film", candidates=films)')
     console.print(
         f"[dim]Distinct people per film, counted by DuckDB in {took:.2f} s. One person may watch any number of "
         "films and moves each count by at most 1: there is no contribution cap to guess.[/]\n"
     )
-    _said(console, f"default = sl.top_k(scores, k={K}, epsilon={EPSILON})")
-    _said(console, f'oneshot = sl.top_k(scores, k={K}, epsilon={EPSILON}, method="oneshot-gumbel")')
+    say(f"default = sl.top_k(scores, k={K}, epsilon={EPSILON})")
+    say(f'oneshot = sl.top_k(scores, k={K}, epsilon={EPSILON}, method="oneshot-gumbel")')
+    mechanisms = {"default": GuardedTopK(k=K, epsilon=EPSILON), "one-shot": OneshotTopK(k=K, epsilon=EPSILON)}
     releases = {
         "default": top_k(scores, K, epsilon=EPSILON),
         "one-shot": top_k(scores, K, epsilon=EPSILON, method="oneshot-gumbel"),
     }
     public = scores.as_public()  # made-up data: the truth may be looked at
-    truth = Truth(dict(zip(map(str, public.labels), public.values.tolist(), strict=True)))
-    return truth, releases, public
-
-
-def _said(console: Console, code: str) -> None:
-    console.print(Text(code, style="bold"), soft_wrap=True)
-
-
-def _compared(console: Console, truth: Truth, releases: dict[str, Release]) -> None:
-    """Whoever was released, and the true top k, by their true rank."""
-    table = Table(show_edge=False, pad_edge=False)
-    for column in ("true rank", "film", "people", *releases):
-        table.add_column(column, justify="right" if column in ("true rank", "people") else "left")
-    chosen = {name: set(map(str, release.items or [])) for name, release in releases.items()}
-    for rank, film in enumerate(truth.best, 1):
-        if rank <= K or any(film in names for names in chosen.values()):
-            marks = (("released" if film in names else "missed" * (rank <= K)) for names in chosen.values())
-            style = "" if rank <= K else "red"
-            table.add_row(str(rank), film, f"{truth.users[film]:,}", *marks, style=style)
-    console.print(table)
-
-
-def _priced(console: Console, releases: dict[str, Release], public: Scores) -> None:
-    """What each cost, and how often it is right: computed from the made-up scores, without simulation."""
-    named: dict[str, GuardedTopK | OneshotTopK] = {
-        "default": GuardedTopK(k=K, epsilon=EPSILON),
-        "one-shot": OneshotTopK(k=K, epsilon=EPSILON),
-    }
+    users = dict(zip(map(str, public.labels), public.values.tolist(), strict=True))
+    _show_ranks(console, users, releases)
     for name, release in releases.items():
-        chance = named[name].success_probability(public)
+        chance = mechanisms[name].success_probability(public)  # type: ignore[attr-defined]
         console.print(
             f"{name}: {release.guarantee} for one {release.unit}, by {release.mechanism}; all {K} are right with "
             f"probability {chance:.3f}"
         )
+    _draw(console, users, releases)
+    console.print(
+        "\nRun it again: the noise is new each time. All the rows of one user together change the probability of any "
+        f"list by at most a factor e^{EPSILON} = {math.exp(EPSILON):.3f}. On your own table:"
+    )
+    say("shortlist top rows.parquet -k 10 --user user_id --item film --candidates films.txt --epsilon 1")
 
 
-def _drawn(console: Console, truth: Truth, releases: dict[str, Release], path: str) -> None:
+def _show_ranks(console: Console, users: dict[str, int], releases: dict[str, Release]) -> None:
+    """Show who was released, and the true top k, by their true rank."""
+    chosen = {name: set(map(str, release.items or [])) for name, release in releases.items()}
+    rows = [
+        [
+            str(rank),
+            film,
+            f"{users[film]:,}",
+            *("released" if film in one else "missed" * top for one in chosen.values()),
+        ]
+        for rank, film in enumerate(sorted(users, key=lambda name: (-users[name], name)), 1)
+        if (top := rank <= K) or any(film in names for names in chosen.values())
+    ]
+    columns = dict(zip(("true rank", "film", "people", *releases), zip(*rows, strict=True), strict=True))
+    print_table(console, columns, ("true rank", "people"), [""] * K + ["red"] * (len(rows) - K))
+
+
+def _draw(console: Console, users: dict[str, int], releases: dict[str, Release]) -> None:
     if not find_spec("matplotlib"):
         console.print("[dim]For the picture: pip install 'shortlist\\[plot]'[/]")
         return
     import matplotlib as mpl
 
     mpl.use("Agg")
-    axes = plot_against_truth(truth.users, releases, k=K, most=4 * K)
-    write_picture(path, axes.figure, dpi=160, private=False)  # type: ignore[arg-type]
-    console.print(f"the picture: [bold]{path}[/]")
+    axes = plot_against_truth(users, releases, k=K, most=4 * K)
+    write_picture(PICTURE, axes.figure, dpi=160, private=False)  # type: ignore[arg-type]
+    console.print(f"the picture: [bold]{PICTURE}[/]")
 
 
 def example(
-    name: Annotated[str, typer.Argument(help="Which example: films.", show_default=False, metavar="NAME")],
-    folder: Annotated[str, typer.Option(help="Where to write the files; it must be there.", metavar="PATH")] = ".",
+    name: Annotated[str, argument("Which example: films.", "NAME")],
+    folder: Annotated[str, option("Where to write the files; it must be there.", "PATH")] = ".",
 ) -> None:
     """Write made-up rows and the public list that belongs to them: films.parquet and films.txt.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import sys
@@ -14,7 +15,19 @@ import typer
 from shortlist._text import csv_table, json_line, terminal_safe, text_table
 from shortlist.accounting.checks import number_text
 from shortlist.accounting.renyi import largest_range
-from shortlist.cli.output import Described, Hinting, Json, check_writable, echo_json, echo_lines
+from shortlist.cli.output import (
+    Described,
+    Hinting,
+    Json,
+    argument,
+    check_writable,
+    echo_json,
+    echo_lines,
+    flag,
+    option,
+    print_table,
+    read_budget,
+)
 from shortlist.ledger.admission import DELTA, decimal_of
 from shortlist.ledger.chain import LedgerEntry, user_name
 from shortlist.ledger.ledger import of_server, on_server, shown_path
@@ -28,30 +41,21 @@ WIDE = 110
 """Columns of a terminal that has room for the mechanisms; they are in `shortlist ledger export` too."""
 
 
-def entry_columns(ledger: Ledger, entries: list[LedgerEntry]) -> dict[str, list[Any]]:
-    """The entries as columns, numbers as decimals."""
-    return ledger_columns(entries, rho=ledger.terms.order is None)
-
-
-def as_rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """The same as one object for each entry."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def ledger_facts(ledger: Ledger) -> dict[str, Any]:
-    """How a ledger stands, for programs."""
+def echo_ledger(ledger: Ledger, columns: dict[str, list[Any]]) -> None:
+    """How a ledger stands, with these entries, for programs."""
     terms = ledger.terms.as_json()
     del terms["limits"]  # fractions of many digits
     spent, remaining, standing = asdict(ledger.spent), asdict(ledger.remaining), ledger.standing.as_json()
     numbers = {"spent": spent, "remaining": remaining, "standing": standing}
-    return {"path": ledger.path, **terms, **numbers, "head": ledger.head}
+    entries = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    echo_json(json_line({"path": ledger.path, **terms, **numbers, "head": ledger.head, "entries": entries}))
 
 
 def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
     """How it stands, with so many of its newest entries."""
     entries = ledger.entries(last=rows)
     if as_json:
-        echo_json(json_line({**ledger_facts(ledger), "entries": as_rows(entry_columns(ledger, entries))}))
+        echo_ledger(ledger, ledger_columns(entries, rho=ledger.terms.order is None))
         return
     from rich.console import Console
     from rich.table import Table
@@ -60,9 +64,9 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
     console, rho = Console(), ledger.terms.order is None
     facts, columns = _facts(ledger), _entry_texts(entries, rho=rho)
     below = [terminal_safe(words) for words in _waiting(entries, rho=rho)]
-    large = list(filter(None, [caution(ledger.terms.budget)]))
+    large = caution(ledger.terms.budget)
     if not console.is_terminal:  # nothing is cut or broken for programs and files
-        lines = [*(f"{name:<6}  {value}" for name, value in facts), *large]
+        lines = [*(f"{name:<6}  {value}" for name, value in facts), *([large] if large else [])]
         lines += ["", text_table(columns, ["entry"])] if entries else []
         typer.echo("\n".join([*lines, *(f"\n{words}" for words in below)]))
         return
@@ -70,17 +74,13 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
     for name, value in facts:
         shown_facts.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
     console.print(shown_facts)
-    for said in large:
-        console.print(Text(said))
+    if large:
+        console.print(Text(large))
     if entries:
-        table = Table(show_edge=False, pad_edge=False)
-        shown = [name for name in columns if name != "mechanism" or console.width >= WIDE]
-        for name in shown:
-            table.add_column(name, justify="right" if name == "entry" else "left", overflow="fold")
-        for cells in zip(*(columns[name] for name in shown), strict=True):
-            table.add_row(*map(Text, cells))
+        if console.width < WIDE:
+            del columns["mechanism"]
         console.print()
-        console.print(table)
+        print_table(console, columns, ["entry"])
     for words in below:
         console.print()
         console.print(Text(words), overflow="fold")
@@ -142,41 +142,27 @@ command = partial(app.command, cls=Described)
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""
 
-Path = Annotated[
-    str,
-    typer.Argument(
-        help="The ledger's file, or postgresql://user@host/base?name=q4.", show_default=False, metavar="LEDGER"
-    ),
-]
-Role = Annotated[str, typer.Argument(help="A role of the server.", show_default=False, metavar="ROLE")]
+Path = Annotated[str, argument("The ledger's file, or postgresql://user@host/base?name=q4.", "LEDGER")]
+Role = Annotated[str, argument("A role of the server.", "ROLE")]
 
 
 @command()
 def init(
     path: Path,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Budget: epsilon, pure unless there is a delta.", metavar="NUMBER")
-    ] = None,
-    delta: Annotated[float | None, typer.Option(help="Budget: delta, beside epsilon or rho.", metavar="NUMBER")] = None,
-    rho: Annotated[float | None, typer.Option(help="Budget: rho, for zCDP.", metavar="NUMBER")] = None,
+    epsilon: Annotated[float | None, option("Budget: epsilon, pure unless there is a delta.", "NUMBER")] = None,
+    delta: Annotated[float | None, option("Budget: delta, beside epsilon or rho.", "NUMBER")] = None,
+    rho: Annotated[float | None, option("Budget: rho, for zCDP.", "NUMBER")] = None,
     split: Annotated[
         float | None,
-        typer.Option(
-            help="The share of delta kept for adding up many small charges; 0.5 if left out, 0 for none.",
-            metavar="NUMBER",
-        ),
+        option("The share of delta kept for adding up many small charges; 0.5 if left out, 0 for none.", "NUMBER"),
     ] = None,
-    order: Annotated[
-        float | None, typer.Option(help="Add up Renyi divergences of this order, not rhos.", metavar="NUMBER")
-    ] = None,
-    approval: Annotated[
-        bool, typer.Option("--approval", help="Each release waits until another user has approved it.")
-    ] = False,
+    order: Annotated[float | None, option("Add up Renyi divergences of this order, not rhos.", "NUMBER")] = None,
+    approval: Annotated[bool, flag("Each release waits until another user has approved it.", "--approval")] = False,
     allow_mixed_neighbors: Annotated[
         bool,
-        typer.Option(
+        flag(
+            "Add up charges for users who are added and for users who are replaced; the sum bounds neither.",
             "--allow-mixed-neighbors",
-            help="Add up charges for users who are added and for users who are replaced; the sum bounds neither.",
         ),
     ] = False,
     as_json: Json = False,
@@ -186,17 +172,13 @@ def init(
     \b
     For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
     """
-    if (epsilon is None) == (rho is None):
-        raise typer.BadParameter("give --epsilon (with --delta or without), or --rho: one of them")
-    if os.path.lexists(path) or (on_server(path) and _is_there(path)):
+    budget = read_budget(epsilon, delta, rho)
+    there = os.path.lexists(path)
+    if on_server(path):
+        with contextlib.suppress(LedgerError):  # there is none, for this role
+            there = bool(Ledger(path))
+    if there:
         raise LedgerError(f"{shown_path(path)} is there already: choose another path, or see `shortlist ledger show`")
-    budget: PureDP | ZCDP | ApproxDP
-    if rho is not None:
-        budget = ZCDP(rho, delta or 0.0)
-    elif epsilon is not None and delta is not None:
-        budget = ApproxDP(epsilon, delta)
-    else:
-        budget = PureDP(epsilon)  # type: ignore[arg-type]
     made = Ledger(
         path, budget=budget, split=split, order=order, approval=approval, allow_mixed_neighbors=allow_mixed_neighbors
     )
@@ -207,9 +189,7 @@ def init(
 
 @command()
 def show(
-    path: Path,
-    rows: Annotated[int, typer.Option(min=0, help="How many of the newest entries.", metavar="N")] = 20,
-    as_json: Json = False,
+    path: Path, rows: Annotated[int, option("How many of the newest entries.", "N", min=0)] = 20, as_json: Json = False
 ) -> None:
     """What is booked, what would still be admitted, and the newest entries.
 
@@ -222,12 +202,8 @@ def show(
 @command()
 def plan(
     path: Path,
-    releases: Annotated[
-        int, typer.Option(min=1, help="How many equal releases are to come.", show_default=False, metavar="N")
-    ],
-    delta: Annotated[
-        float, typer.Option(help="What each needs of its own: for names from the data.", metavar="NUMBER")
-    ] = 0.0,
+    releases: Annotated[int, option("How many equal releases are to come.", "N", min=1)],
+    delta: Annotated[float, option("What each needs of its own: for names from the data.", "NUMBER")] = 0.0,
     as_json: Json = False,
 ) -> None:
     """What each of so many equal releases may spend, and what that buys. Nothing is booked.
@@ -277,11 +253,8 @@ def _lead(share: PureDP | ApproxDP | ZCDP) -> int:
 @command()
 def report(
     path: Path,
-    out: Annotated[
-        str,
-        typer.Option(help="The page (.html); its table goes beside it (.csv).", show_default=False, metavar="FILE"),
-    ],
-    title: Annotated[str, typer.Option(help="Its heading.", metavar="TEXT")] = "",
+    out: Annotated[str, option("The page (.html); its table goes beside it (.csv).", "FILE")],
+    title: Annotated[str, option("Its heading.", "TEXT")] = "",
 ) -> None:
     """A page for whoever answers for the budget: every release, who asked, what for, what is left.
 
@@ -295,11 +268,7 @@ def report(
 
 @command()
 def approve(
-    path: Path,
-    request: Annotated[
-        int, typer.Argument(help="The number of the entry that asks.", show_default=False, metavar="ENTRY")
-    ],
-    as_json: Json = False,
+    path: Path, request: Annotated[int, argument("The number of the entry that asks.", "ENTRY")], as_json: Json = False
 ) -> None:
     """Approve a release that another user asked for.
 
@@ -319,10 +288,7 @@ def approve(
 @command()
 def find(
     path: Path,
-    receipt: Annotated[
-        str,
-        typer.Argument(help="What an unknown outcome said, or an entry's hash.", show_default=False, metavar="RECEIPT"),
-    ],
+    receipt: Annotated[str, argument("What an unknown outcome said, or an entry's hash.", "RECEIPT")],
     as_json: Json = False,
 ) -> None:
     """Whether something was booked, for good: what is not found now never will be.
@@ -341,10 +307,8 @@ def find(
 
 @command()
 def move(
-    path: Annotated[str, typer.Argument(help="The ledger's file.", show_default=False, metavar="FILE")],
-    target: Annotated[
-        str, typer.Argument(help="postgresql://owner@host/base?name=q4", show_default=False, metavar="TARGET")
-    ],
+    path: Annotated[str, argument("The ledger's file.", "FILE")],
+    target: Annotated[str, argument("postgresql://owner@host/base?name=q4", "TARGET")],
 ) -> None:
     """Close a ledger's file for good, and go on with it on a server. There are never two budgets.
 
@@ -379,11 +343,7 @@ def revoke(path: Path, role: Role) -> None:
 
 @command()
 def close(
-    path: Path,
-    reason: Annotated[
-        str,
-        typer.Option(help="What is noted, and told to whoever tries to charge.", show_default=False, metavar="TEXT"),
-    ],
+    path: Path, reason: Annotated[str, option("What is noted, and told to whoever tries to charge.", "TEXT")]
 ) -> None:
     """End the budget for good: nothing is booked from now on. To stop using it nothing needs closing.
 
@@ -398,9 +358,7 @@ def close(
 @command()
 def verify(
     path: Path,
-    head: Annotated[
-        str | None, typer.Option(help="A head kept from earlier: it must still be in the chain.", metavar="HASH")
-    ] = None,
+    head: Annotated[str | None, option("A head kept from earlier: it must still be in the chain.", "HASH")] = None,
     as_json: Json = False,
 ) -> None:
     """Read every entry again: the chain, the sums, the rule at every step.
@@ -419,7 +377,7 @@ def verify(
 @command()
 def export(
     path: Path,
-    exact: Annotated[bool, typer.Option("--exact", help="Fractions as they are in the file, not decimals.")] = False,
+    exact: Annotated[bool, flag("Fractions as they are in the file, not decimals.", "--exact")] = False,
     as_json: Json = False,
 ) -> None:
     """All entries: CSV, or one JSON object. Numbers are decimals, rounded up.
@@ -432,17 +390,8 @@ def export(
     if exact:
         columns = {name: [getattr(entry, name) for entry in entries] for name in LedgerEntry.__dataclass_fields__}
     else:
-        columns = entry_columns(ledger, entries)
+        columns = ledger_columns(entries, rho=ledger.terms.order is None)
     if as_json:
-        echo_json(json_line({**ledger_facts(ledger), "entries": as_rows(columns)}))
+        echo_ledger(ledger, columns)
     else:
         sys.stdout.write(csv_table(columns))
-
-
-def _is_there(path: str) -> bool:
-    """Whether there is a ledger on a server, for this role."""
-    try:
-        Ledger(path)
-    except LedgerError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""What commands share: options, formats and progress."""
+"""What commands share: help, checks of what they write, and progress."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import shutil
 import stat
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import typer
@@ -22,89 +21,50 @@ from typer.core import TyperCommand, TyperGroup
 
 from shortlist._files import checked_target, write_whole
 from shortlist._signals import COMMAND
-from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
+from shortlist._text import terminal_safe
+from shortlist.privacy import (
+    ZCDP,
+    ApprovalNeeded,
+    ApproxDP,
+    BudgetExceeded,
+    Ledger,
+    LedgerError,
+    OutcomeUnknown,
+    PureDP,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console
 
 
-class Format(StrEnum):
-    """How a release is printed."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
+def option(help: str, metavar: str | None = None, *written: str, **more: Any) -> Any:
+    """One option of a command, for `Annotated`; `written` is how it is written, if not by its name."""
+    return typer.Option(*written, help=help, metavar=metavar, **more)
 
 
-Source = Annotated[
-    str, typer.Argument(help="A path or glob: parquet, CSV or JSON lines.", show_default=False, metavar="FILE")
-]
-User = Annotated[str, typer.Option(help="The column of people.", show_default=False, metavar="COLUMN")]
-Where = Annotated[
-    str | None,
-    typer.Option(help='Which rows count, for example "week >= 40".', show_default=False, metavar="CONDITION"),
-]
-Epsilon = Annotated[
-    float | None, typer.Option(help="What it may cost; 0.1 to 3 are common, see `shortlist risk 1`.", metavar="NUMBER")
-]
-Rho = Annotated[float | None, typer.Option(help="What it may cost, in zCDP.", metavar="NUMBER")]
-Large = Annotated[bool, typer.Option("--yes-really", help="Allow an epsilon above 30, which promises nobody anything.")]
-GroupsPerUser = Annotated[
-    int | None,
-    typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False, metavar="N"),
-]
-LedgerPath = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger", help="The ledger (file or postgresql://), charged before a row is read.", metavar="LEDGER"
-    ),
-]
-Purpose = Annotated[str, typer.Option(help="What the ledger notes, and a report is called.", metavar="TEXT")]
-Unit = Annotated[str, typer.Option(help="What one user is, for the record.", metavar="WORD")]
-Memory = Annotated[
-    str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.", metavar="SIZE")
-]
-Multiline = Annotated[
-    bool, typer.Option("--multiline", help="Quoted fields of a CSV file may hold line breaks; trust its writer.")
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        help="What stands between the fields of a CSV file: a comma if not said; 'tab' for a tab.", metavar="SIGN"
-    ),
-]
-Out = Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).", metavar="FILE")]
-Plot = Annotated[str | None, typer.Option(help="Draw the list to this file (.png, .svg or .pdf).", metavar="FILE")]
-Report = Annotated[
-    str | None, typer.Option(help="Write a page about the release to this file (.html).", metavar="FILE")
-]
-Shown = Annotated[
-    Format | None,
-    typer.Option(
-        "--format", help="How to print it: table, csv, json or parquet.", show_default="table", metavar="FORMAT",
-    ),
-]  # fmt: skip
-AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json: one JSON object, for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print the list alone, without what it cost.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+def argument(help: str, metavar: str) -> Any:
+    """One argument of a command, for `Annotated`."""
+    return typer.Argument(help=help, show_default=False, metavar=metavar)
 
 
-def letter(separator: str | None) -> str | None:
-    """A separator as it is written on a command line."""
-    return {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
+def flag(help: str, written: str) -> Any:
+    """An option without a value."""
+    return typer.Option(written, help=help)
 
 
-BETWEEN = "|"
-"""Stands between the parts of a key, where several columns make it."""
+Json = Annotated[bool, flag("Print one JSON object, for programs.", "--json")]
 
 
-def keys_of(groups: str | None, columns: int) -> list[Any] | None:
-    """The public keys, from `CH,DE,FR`, or `CH|40,DE|40` for two columns."""
-    if groups is None:
-        return None
-    keys = [one.strip() for one in groups.split(",")]
-    return keys if columns == 1 else [tuple(key.split(BETWEEN)) for key in keys]
+def read_budget(
+    epsilon: float | None, delta: float | None, rho: float | None, first: str = "--epsilon (with --delta or without)"
+) -> PureDP | ApproxDP | ZCDP:
+    """The guarantee that these options name; `first` is how an epsilon is given."""
+    if rho is not None and epsilon is None:
+        return ZCDP(rho, delta or 0.0)
+    if epsilon is None or rho is not None:
+        raise typer.BadParameter(f"give {first}, or --rho: one of them")
+    return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
 
 
 class Described(TyperCommand):
@@ -200,6 +160,21 @@ def echo_lines(words: str, *, err: bool = False) -> None:
         broken = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
         words = "\n".join(one if len(one) <= width else broken.fill(one) for one in words.split("\n"))
     typer.echo(words, err=err)
+
+
+def print_table(
+    console: Console, columns: Mapping[str, Sequence[str]], right: Container[str] = (), styles: Sequence[str] = ()
+) -> None:
+    """A table on a terminal; the columns named in `right` end where their names end. `styles` are of the first rows."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_edge=False, pad_edge=False)
+    for name in columns:
+        table.add_column(Text(terminal_safe(name)), justify="right" if name in right else "left", overflow="fold")
+    for place, cells in enumerate(zip(*columns.values(), strict=True)):
+        table.add_row(*map(Text, cells), style=styles[place] if place < len(styles) else None)
+    console.print(table)
 
 
 def echo_json(text: str) -> None:

@@ -12,48 +12,42 @@ import typer
 
 from shortlist._arrays import attempt
 from shortlist._text import json_line
-from shortlist.cli.output import Json, echo_json, echo_lines, write_picture
+from shortlist.cli.output import (
+    Json,
+    argument,
+    echo_json,
+    echo_lines,
+    flag,
+    option,
+    print_table,
+    read_budget,
+    write_picture,
+)
 from shortlist.pages.summary import caution, percent, risk
 from shortlist.planning import plan as planned
 from shortlist.planning.plans import NUMBERS
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
 if TYPE_CHECKING:
     from shortlist.planning import Plan
 
 
 def plan(
-    k: Annotated[int, typer.Option("-k", help="How many items.", metavar="N", show_default=False)],
-    shape: Annotated[
-        str | None, typer.Option(help="The data in a word: zipf:1.1, geometric:0.9 or flat:200.", metavar="WORD")
-    ] = None,
-    items: Annotated[int | None, typer.Option(help="How many candidates, with --shape.", metavar="N")] = None,
-    users: Annotated[int | None, typer.Option(help="How many users, with --shape.", metavar="N")] = None,
+    k: Annotated[int, option("How many items.", "N", "-k")],
+    shape: Annotated[str | None, option("The data in a word: zipf:1.1, geometric:0.9 or flat:200.", "WORD")] = None,
+    items: Annotated[int | None, option("How many candidates, with --shape.", "N")] = None,
+    users: Annotated[int | None, option("How many users, with --shape.", "N")] = None,
     scores: Annotated[
-        Path | None,
-        typer.Option(help="Or PUBLIC counts: a .npy file, or a text file with one number a line.", metavar="FILE"),
+        Path | None, option("Or PUBLIC counts: a .npy file, or a text file with one number a line.", "FILE")
     ] = None,
-    target: Annotated[
-        float | None, typer.Option(help="What to reach: 0.99, or 0.9 for recall.", metavar="NUMBER")
-    ] = None,
-    goal: Annotated[str, typer.Option(help="top (all of the top k), great, good or recall.", metavar="WORD")] = "top",
-    epsilon: Annotated[
-        float | None, typer.Option(help="Instead of a target: what each reaches with so much.", metavar="NUMBER")
-    ] = None,
-    delta: Annotated[
-        float, typer.Option(help="For zCDP and approximate budgets and unknown domains.", metavar="NUMBER")
-    ] = 1e-6,
-    budget: Annotated[
-        list[str] | None, typer.Option(help="pure, zcdp or approx; all if left out.", metavar="WORD")
-    ] = None,
-    domain: Annotated[
-        list[str] | None, typer.Option(help="known or unknown candidates; both if left out.", metavar="WORD")
-    ] = None,
-    ordered: Annotated[bool, typer.Option("--ordered", help="Only what releases the order too.")] = False,
-    most: Annotated[int | None, typer.Option(help="Each person counts for at most so many items.", metavar="N")] = None,
-    picture: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the table into this file.", metavar="FILE")
-    ] = None,
+    target: Annotated[float | None, option("What to reach: 0.99, or 0.9 for recall.", "NUMBER")] = None,
+    goal: Annotated[str, option("top (all of the top k), great, good or recall.", "WORD")] = "top",
+    epsilon: Annotated[float | None, option("Instead of a target: what each reaches with so much.", "NUMBER")] = None,
+    delta: Annotated[float, option("For zCDP and approximate budgets and unknown domains.", "NUMBER")] = 1e-6,
+    budget: Annotated[list[str] | None, option("pure, zcdp or approx; all if left out.", "WORD")] = None,
+    domain: Annotated[list[str] | None, option("known or unknown candidates; both if left out.", "WORD")] = None,
+    ordered: Annotated[bool, flag("Only what releases the order too.", "--ordered")] = False,
+    most: Annotated[int | None, option("Each person counts for at most so many items.", "N")] = None,
+    picture: Annotated[Path | None, option("Draw the table into this file.", "FILE", "--plot")] = None,
     as_json: Json = False,
 ) -> None:
     """Rank the mechanisms for data described in a word. It never looks at private scores.
@@ -102,7 +96,6 @@ def _draw(answer: Plan, picture: Path) -> None:
 
 def _show(answer: Plan) -> None:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console()
@@ -110,15 +103,10 @@ def _show(answer: Plan) -> None:
         typer.echo(str(answer))
         return
     console.print(Text(answer.described, style="bold"))
-    table = Table(show_edge=False, pad_edge=False)
     columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
     left_out = _too_wide(columns, answer.goal, console.width)
     columns = {name: cells for name, cells in columns.items() if name not in left_out}
-    for name in columns:
-        table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
-    for place, cells in enumerate(zip(*columns.values(), strict=True)):
-        table.add_row(*map(Text, cells), style="bold green" if place == 0 else None)
-    console.print(table)
+    print_table(console, columns, NUMBERS, ["bold green"])
     for line in answer.beside():
         console.print(Text(line))
     if left_out:
@@ -139,11 +127,9 @@ def _too_wide(columns: dict[str, list[str]], goal: str, width: int) -> list[str]
 
 
 def show_risk(
-    epsilon: Annotated[
-        float | None, typer.Argument(help="The epsilon of a release or of a budget.", metavar="EPSILON")
-    ] = None,
-    delta: Annotated[float | None, typer.Option(help="The delta beside it.", metavar="NUMBER")] = None,
-    rho: Annotated[float | None, typer.Option(help="Instead of an epsilon: the rho of zCDP.", metavar="NUMBER")] = None,
+    epsilon: Annotated[float | None, argument("The epsilon of a release or of a budget.", "EPSILON")] = None,
+    delta: Annotated[float | None, option("The delta beside it.", "NUMBER")] = None,
+    rho: Annotated[float | None, option("Instead of an epsilon: the rho of zCDP.", "NUMBER")] = None,
     as_json: Json = False,
 ) -> None:
     """What an attacker who knows all other rows can learn about one user.
@@ -151,17 +137,12 @@ def show_risk(
     \b
     For example: shortlist risk 1
     """
-    if (epsilon is None) == (rho is None):
-        raise typer.BadParameter("give an epsilon, as in `shortlist risk 1`, or --rho: one of them")
-    if not 0 < (epsilon if rho is None else rho) < math.inf:  # type: ignore[operator]
+    value = epsilon if rho is None else rho
+    if value is not None and not 0 < value < math.inf:
         raise ValueError(f"{'EPSILON' if rho is None else '--rho'} must be a number above 0, for example 0.5")
     if delta is not None and not 0 <= delta < 1:
         raise ValueError("--delta must be a number from 0 to below 1, for example 1e-6")
-    guarantee: Guarantee
-    if rho is not None:
-        guarantee = ZCDP(rho, delta or 0.0)
-    else:
-        guarantee = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)  # type: ignore[arg-type]
+    guarantee = read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
     bounds = risk(guarantee)
     if as_json:
         echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))

@@ -16,6 +16,7 @@ import typer
 
 from shortlist._files import remove, sweep, temporary_name
 from shortlist._signals import COMMAND, Stopped
+from shortlist.cli.output import argument, flag, option
 from shortlist.studio.inputs import Folder
 from shortlist.studio.server import Studio
 
@@ -26,12 +27,12 @@ except ImportError:  # Windows: nobody removes a file that is open there, which 
 
 
 def studio(
-    folder: Annotated[
-        Path, typer.Argument(help="The folder with tables and ledgers; no other is looked at.", metavar="FOLDER")
-    ] = Path("."),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.", metavar="N")] = 0,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+    folder: Annotated[Path, argument("The folder with tables and ledgers; no other is looked at.", "FOLDER")] = Path(
+        "."
+    ),
+    port: Annotated[int, option("0 takes a free one.", "N", min=0, max=65535)] = 0,
+    browser: Annotated[bool, flag("Open the page in the browser.", "--open/--no-open")] = True,
+    quiet: Annotated[bool, flag("No line for each request.", "--quiet")] = False,
 ) -> None:
     """Open a page, on this machine only, that goes from a table to a private list. Ctrl-C ends it.
 

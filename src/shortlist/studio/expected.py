@@ -13,7 +13,7 @@ from shortlist.mechanisms import KeySet
 from shortlist.planning.plans import shaped
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
-from shortlist.studio.forms import Form, Offer, QuantileForm
+from shortlist.studio.forms import Offer
 from shortlist.studio.planner import Planner
 
 WORKING = "Working it out, on made-up counts …"
@@ -36,7 +36,8 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     ValueError
         naming the field, for a description that is none.
     """
-    if isinstance(plan.question, QuantileForm):
+    asked = plan.question.arguments
+    if "q" in asked:
         return {"told": QUANTILE}
     if isinstance(plan.mechanism, KeySet) and plan.question.k is None:
         return {"told": _bar(plan.mechanism)}
@@ -53,7 +54,7 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         "shape": request.get("shape"),
         "budget": "approx" if isinstance(each, ApproxDP) else "pure",
         "domain": "known" if plan.candidates else "unknown",
-        "ordered": plan.question.ordered,
+        "ordered": "ordered" in asked,
         **({"delta": each.delta} if isinstance(each, ApproxDP) else {}),
     }
     forecast = _forecast(plan, facts)
@@ -63,7 +64,7 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     chosen = _chosen(answer["rows"], plan.mechanism.name)
     rows = [{**row, "runs": row is chosen} for row in answer["rows"]]
     told = " ".join([_told(answer["described"], chosen, plan, forecast), _numbers(facts), *crowd.words(plan)])
-    others = NO_COUNTS if isinstance(plan.question, Form) and plan.question.values else BY_FACTS
+    others = NO_COUNTS if "values" in asked else BY_FACTS
     return {**answer, "rows": rows, "told": told, "others": others, "guessed": bool(crowd.guesses)}
 
 
@@ -94,21 +95,22 @@ class Crowd:
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:
                 raise ValueError(f"{name}: write a whole number, for example 50000")
         groups = len(plan.question.groups)
-        among = users * min(plan.question.groups_per_user, groups) // groups if groups else users
+        among = users * min(plan.question.arguments.get("groups_per_user", 1), groups) // groups if groups else users
         return cls(users, items, max(1, among), guesses)
 
     def words(self, plan: Offer) -> list[str]:
         """What the numbers stand for, as sentences."""
         question, said = plan.question, []
+        each_in = question.arguments.get("groups_per_user", 1)
         if question.groups:
-            each = f", each in {question.groups_per_user}," if question.groups_per_user > 1 else ""
+            each = f", each in {each_in}," if each_in > 1 else ""
             said.append(
                 f"{self.users:,} people in {len(question.groups)} groups{each} are taken as {self.together:,} in every "
                 "group; a smaller group has a worse list."
             )
-        elif question.by:
+        elif "by" in question.arguments:
             said.append(f"How many people a group has is not known: this is of a group of {self.users:,}.")
-        if isinstance(question, Form) and question.where:
+        if "where" in question.arguments:
             said.append("People are here those who have rows that count.")
         if plan.candidates is None:
             said.append(f"Fewer than {question.k} may come out: a name needs enough people.")
@@ -139,7 +141,7 @@ def _forecast(plan: Offer, facts: dict[str, Any]) -> Forecast | None:
         scores = Scores(counts, monotone=True, labels=range(len(counts)), public=facts["domain"] == "known")
         with rough():
             quality = law(scores)
-        wanted = isinstance(plan.question, Form) and plan.question.values
+        wanted = "values" in plan.question.arguments
         margins = plan.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
         return None
@@ -165,7 +167,7 @@ def _told(described: str, chosen: dict[str, Any] | None, plan: Offer, forecast: 
     """What is to be expected of the mechanism that will run."""
     for shape, words in SHAPES.items():
         described = described.replace(shape, words)
-    people = f" people{' in each group' if plan.question.by else ''}"
+    people = f" people{' in each group' if 'by' in plan.question.arguments else ''}"
     counts = f"With counts such as these ({described.replace(' users', people)})"
     if chosen is not None:
         chance = float(chance_text(chosen["reached"]))

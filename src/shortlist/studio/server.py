@@ -28,7 +28,7 @@ from shortlist.pages.theme import asset, page
 from shortlist.privacy import Standing
 from shortlist.release import Release
 from shortlist.studio.expected import expected
-from shortlist.studio.forms import Form, Offer, QuantileForm, offered
+from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import (
     LISTS,
     TABLES,
@@ -177,20 +177,20 @@ class Answers:
 
     def _plan(self, request: dict[str, Any]) -> dict[str, Any]:
         """The plan and the word that confirms it."""
-        plan = offered(self._folder, request)
+        plan = Offer.of(self._folder, request)
         before, after = plan.room()
         self._asked = request
-        chances, name = risk(plan.guarantee), self._folder.name(plan.question.ledger)
+        chances, name, asked = risk(plan.guarantee), self._folder.name(plan.question.ledger), plan.question.arguments
         return {
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
-            "smallest": isinstance(plan.question, Form) and plan.question.smallest,
-            "q": list(plan.question.q) if isinstance(plan.question, QuantileForm) else None,
+            "smallest": plan.question.smallest,
+            "q": asked.get("q"),
             "candidates": plan.candidates,
-            "by": plan.question.by,
+            "by": asked.get("by", ""),
             "groups": len(plan.question.groups),
-            "groups_per_user": plan.question.groups_per_user,
-            "asked_of": terminal_safe(plan.question.asked_of),
+            "groups_per_user": asked.get("groups_per_user", 1),
+            "asked_of": terminal_safe(plan.question.subject),
             "mechanism": plan.mechanism.name,
             "why": page_words(plan.why[:1].upper() + plan.why[1:] + "."),
             "guarantee": in_short(plan.guarantee),
@@ -211,7 +211,7 @@ class Answers:
 
     def _expected(self, request: dict[str, Any]) -> dict[str, Any]:
         """How good it would be, on made-up counts."""
-        return expected(offered(self._folder, request), request, self._planner)
+        return expected(Offer.of(self._folder, request), request, self._planner)
 
     def _told(self, job: PaidJob) -> dict[str, Any]:
         form, release = job.plan.question, job.release
@@ -227,8 +227,8 @@ class Answers:
             receipt = release.receipt
             told |= {
                 "k": form.k,
-                "quantiles": isinstance(form, QuantileForm),
-                "smallest": isinstance(form, Form) and form.smallest,
+                "quantiles": "q" in form.arguments,
+                "smallest": form.smallest,
                 "purpose": form.purpose,
                 **_listed(release),
                 "summary": release.summary,

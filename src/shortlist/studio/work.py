@@ -10,13 +10,14 @@ import threading
 import time
 from dataclasses import dataclass
 
+from shortlist import quantile
 from shortlist._runtime import MissingPackageError
 from shortlist._text import csv_table
 from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.release_page import groups_page, release_page
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
-from shortlist.studio.forms import Form, Offer, QuantileForm, list_program
+from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import LEDGER_SECONDS, Folder
 
 SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded, MissingPackageError)
@@ -101,14 +102,14 @@ class Work:
 
         job.state = "checking"
         self._folder.check_still_inside(form.files)
-        if form.quoted().charge != job.plan.charge:
+        if form.quote().charge != job.plan.charge:
             raise ValueError("the groups or the candidates are not those of the plan: look at the plan again")
-        number = form.quoted(header=True).candidates
-        if isinstance(form, Form) and number is not None:
-            form.check_k(number)
+        number = form.quote(header=True).candidates
+        if form.ask is not quantile and number is not None:
+            form.check_candidates(number)
         job.state = "charging"
         self._folder.check_still_inside(form.files)  # what came before may have taken long
-        job.release = form.released(Ledger(form.ledger, wait=LEDGER_SECONDS), tell)
+        job.release = form.release(Ledger(form.ledger, wait=LEDGER_SECONDS), tell)
         job.state = "done"
 
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
@@ -116,21 +117,16 @@ class Work:
         release, form = job.release, job.plan.question
         if release is None:
             return None
-        stem = "names" if form.k is None else f"top{form.k}"
-        stem = "quantiles" if isinstance(form, QuantileForm) else stem
+        stem = form.stem
         if kind == "list.csv":
             return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(release.columns()).encode()
         if kind == "report.html":
-            if isinstance(release, Release):
-                page = release_page(release, form.purpose)
-            else:
-                page = groups_page(release, form.purpose)
+            page = (groups_page if isinstance(release, GroupedRelease) else release_page)(release, form.purpose)  # type: ignore[arg-type]
             return f"{stem}.html", "text/html; charset=utf-8", page.encode()
         if kind == "list.json":
             return f"{stem}.json", "application/json", release.to_json().encode()
-        program = form.program(self._folder) if isinstance(form, QuantileForm) else list_program(self._folder, form)
         if kind == "repeat.py":
-            return f"{stem}.py", "text/x-python; charset=utf-8", program.python().encode()
+            return f"{stem}.py", "text/x-python; charset=utf-8", form.program(self._folder).python().encode()
         if kind == "repeat.ipynb":
-            return f"{stem}.ipynb", "application/x-ipynb+json", program.notebook().encode()
+            return f"{stem}.ipynb", "application/x-ipynb+json", form.program(self._folder).notebook().encode()
         return None
