@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from shortlist.accounting.checks import SAME, number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.exact.crossing import narrowed, neighbours
+from shortlist.exact.search import narrowed, neighbours
 from shortlist.ledger.chain import State, relation_of
 from shortlist.ledger.filter import (
     ZERO,

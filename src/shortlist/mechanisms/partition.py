@@ -14,13 +14,12 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask, Values, checked_flag, sorted_rows
 from shortlist._text import about
 from shortlist.accounting.checks import count
-from shortlist.exact.key_ranking import Ranked, ranked_keys
+from shortlist.exact.geometric import PublicCoin, public_coin
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
-from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -56,6 +55,7 @@ from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
 from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.key_ranking import Ranked, ranked_keys, stepped
 from shortlist.utility.quality import Quality
 
 
@@ -446,7 +446,7 @@ class KeySet(Budgeted[DeltaBudget]):
         if self.k is None:
             raise ValueError("a true top k needs a k: write k=10, for example")
         known = sums_and_right(self._studied(scores, question), self._cap, self.k)
-        sides = [(share, ranked_keys(*known, self.k, noise)) for share, noise in self._sides() if share]
+        sides = [(share, ranked_keys(*known, self.k, stepped(noise))) for share, noise in self._sides() if share]
         names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
         return Ranked(names, right, top)
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
 from shortlist.accounting.calibrate import CLOSE, FEW, renyi_excess, rough_place
-from shortlist.exact.effort import is_rough
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
@@ -51,6 +50,7 @@ from shortlist.sampling.sets import (
     switched,
 )
 from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.effort import is_rough
 from shortlist.utility.race import winner_probabilities
 from shortlist.utility.sets import EveryoneLaw, SubsetLaw, Utility, negated
 
