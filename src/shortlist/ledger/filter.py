@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -300,10 +300,9 @@ class Terms:
         TypeError, ValueError
             naming the argument, for a budget of another kind or a split or order that it has no use for.
         """
-        if approval not in (None, False, True):
-            raise TypeError("approval must be True or False")
-        if mixed not in (None, False, True):
-            raise TypeError("allow_mixed_neighbors must be True or False")
+        for name, flag in (("approval", approval), ("allow_mixed_neighbors", mixed)):
+            if flag not in (None, False, True):
+                raise TypeError(f"{name} must be True or False")
         flags = bool(approval), bool(mixed)
         if isinstance(budget, ApproxDP):
             share = number("split", 0.5 if split is None else split, below=math.nextafter(1.0, 2.0))
@@ -582,10 +581,7 @@ class Standing:
 
     def as_json(self) -> dict[str, Any]:
         """For programs, with the words for people."""
-        return {
-            "currency": self.currency, "booked": self.booked, "of": self.of, "delta": self.delta,
-            "releases": self.releases, "left": self.left, "words": str(self),
-        }  # fmt: skip
+        return {**asdict(self), "words": str(self)}
 
     def __str__(self) -> str:
         return f"booked: {self.so_far}, {self.times}; {self.admits}"

@@ -85,16 +85,22 @@ class Address:
         ValueError
             that does not repeat the URL, for there may be a password in it.
         """
-        parts = _parts(url)
-        if parts is None:
+        base, _, query = url.partition("?")
+        try:
+            query = query.replace("+", "%2B")  # libpq knows no other way to write a space than %20
+            words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+        except ValueError:
+            words = None
+        if words is None or "\0" in url or "%00" in url:
             raise ValueError(f"path must be the address of a server: {EXAMPLE}")
-        names, rest = parts
+        names = [value for word, value in words if word == "name"]
         if len(names) != 1 or not NAME.fullmatch(names[0]):
             raise ValueError(
                 "name must be given once, in letters, digits, dots, hyphens and underscores, 63 at most, beginning "
                 f"with a letter or a digit: {EXAMPLE}"
             )
-        options = _options(rest)
+        rest = urlencode([(word, value) for word, value in words if word != "name"], quote_via=quote)
+        options = _options(f"{base}?{rest}" if rest else base)
         if options is None:
             raise ValueError(f"path must be the address of a server as libpq has them: {EXAMPLE}")
         return cls(names[0], {**PATIENCE, **options})
@@ -127,19 +133,6 @@ class Address:
     def __reduce__(self) -> Any:
         """A copy in another process has no password: libpq finds it where it found it here, in a file of passwords."""
         return Address, (self.name, {name: one for name, one in self._options.items() if name not in SECRET})
-
-
-def _parts(url: str) -> tuple[list[str], str] | None:
-    """(the names, the URL without them)."""
-    base, _, query = url.partition("?")
-    try:
-        query = query.replace("+", "%2B")  # libpq knows no other way to write a space than %20
-        words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
-    except ValueError:
-        return None
-    rest = urlencode([(word, value) for word, value in words if word != "name"], quote_via=quote)
-    names = [value for word, value in words if word == "name"]
-    return None if "\0" in url or "%00" in url else (names, f"{base}?{rest}" if rest else base)
 
 
 def _options(url: str) -> dict[str, Any] | None:
@@ -359,7 +352,7 @@ def together(
         if commit is None or [cursor.statusmessage for cursor in cursors[commit : commit + 1]] != ["COMMIT"]:
             raise
         line.close()  # with it ends what it holds
-    return list(map(_rows, cursors))
+    return [cursor.fetchall() if cursor.description is not None else [] for cursor in cursors]
 
 
 def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False) -> Found:
@@ -404,10 +397,6 @@ def booked(line: Line, number: int, query: str, parameters: Sequence[object]) ->
 
 def _plain(statement: tuple[str, Sequence[object] | None]) -> tuple[Any, ...]:
     return statement if statement[1] is not None else (statement[0],)
-
-
-def _rows(cursor: Any) -> list[tuple[Any, ...]]:
-    return cursor.fetchall() if cursor.description is not None else []
 
 
 def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
@@ -571,7 +560,13 @@ class Making:
     def _bring_up_to_date(self, line: Line) -> None:
         """Make the newest schema of the one that is there, as its owner: what is added must be theirs too."""
         rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
-        self._check_database(line)
+        ((encoding, old),) = rows_of(
+            line, "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
+        )
+        if encoding != "UTF8" or old:
+            raise LedgerError(
+                f"{self._address} cannot hold ledgers: it needs PostgreSQL 13 or later, and a database in UTF8"
+            )
         there = _schema_of(line)
         if 0 < there < NEWEST:
             ((owner,),) = rows_of(
@@ -589,15 +584,6 @@ class Making:
         there = rows_of(line, same, (self._address.name, self._address.name, heads[-1]))
         if rehearse or [row[0] for row in there] != list(heads):
             raise LedgerError(f"{self._address} is there already: choose another name")
-
-    def _check_database(self, line: Line) -> None:
-        ((encoding, old),) = rows_of(
-            line, "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
-        )
-        if encoding != "UTF8" or old:
-            raise LedgerError(
-                f"{self._address} cannot hold ledgers: it needs PostgreSQL 13 or later, and a database in UTF8"
-            )
 
 
 def _schema_of(line: Line) -> int:

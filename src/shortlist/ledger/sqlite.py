@@ -600,22 +600,18 @@ def approve(db: sqlite3.Connection, path: str, before: State, request: object) -
     ValueError
         if it is none, was approved before, or is their own.
     """
-    entry = _approvable(db, path, request)
-    texts: dict[str, Any] = {name: getattr(entry, name) for name in WORDS if name != "refundable"}
-    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": entry.number}
-    return append(db, before, ZERO, before.total, **texts, **noted)
-
-
-def _approvable(db: sqlite3.Connection, path: str, request: object) -> LedgerEntry:
     known = type(request) is int and 1 <= request <= MOST_ENTRIES
     rows = read(db, path, "WHERE number = ?", request) if known else []
     if not rows or rows[0].kind != "request":
         raise ValueError("request must be the number of an entry that asks for approval: see `shortlist ledger show`")
-    if approved(db, rows[0].number):
-        raise ValueError(f"entry {rows[0].number} was approved already")
-    if rows[0].who == user_name():
-        raise ValueError(f"entry {rows[0].number} must be approved by another user than the one who asked")
-    return rows[0]
+    entry = rows[0]
+    if approved(db, entry.number):
+        raise ValueError(f"entry {entry.number} was approved already")
+    if entry.who == user_name():
+        raise ValueError(f"entry {entry.number} must be approved by another user than the one who asked")
+    texts: dict[str, Any] = {name: getattr(entry, name) for name in WORDS if name != "refundable"}
+    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": entry.number}
+    return append(db, before, ZERO, before.total, **texts, **noted)
 
 
 def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
