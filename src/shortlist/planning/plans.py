@@ -15,9 +15,9 @@ from shortlist._arrays import Indices, Values, installed_frame
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
+from shortlist.choose import histogram_from
 from shortlist.exact.effort import searching
 from shortlist.mechanisms.base import check_studied, checked_k
-from shortlist.mechanisms.entry import histogram_from
 from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
 from shortlist.mechanisms.registry import METHODS
 from shortlist.mechanisms.sets import default_gamma
