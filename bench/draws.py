@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from statistics import median
-from time import process_time
-
-import numpy as np
 
 from bench.peers import ROOT
-from shortlist import ZCDP, PureDP, Scores
-from shortlist.mechanisms import CanonicalTopK, GuardedTopK
 
 COMMIT = "38a6cd8"
 """The last of version 0.1.0."""
@@ -96,33 +89,4 @@ def draws_table() -> Iterator[str]:
         drawer.close()
 
 
-TURNS = 3
-SIZES = [(1_000, 10), (1_000, 3), (1_000, 30), (100, 10), (10_000, 10)]
-MANY = {
-    "canonical, exponential": lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon),
-    "canonical, Gumbel": lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon, noise="gumbel"),
-    "guarded": lambda k, epsilon: GuardedTopK(k=k, budget=PureDP(epsilon)),
-    "guarded, zCDP": lambda k, epsilon: GuardedTopK(k=k, budget=ZCDP(epsilon**2 / 8)),
-}
-
-
-def sets_table() -> Iterator[str]:
-    """Sets in one call of `release_many`, best of three, by the processor; Zipf counts."""
-    yield "| mechanism | d | k | epsilon | by one-shot | sets a second | target |"
-    yield "|---|---|---|---|---|---|---|"
-    for (d, k), (name, make) in product(SIZES, MANY.items()):
-        scores = Scores(np.floor(1e4 / np.arange(1, d + 1) ** 0.8).astype(np.int64), monotone=True)
-        for epsilon in (0.01, 0.1, 1.0):
-            mechanism = make(k, epsilon)
-            one_shot = mechanism.guard_probability(scores) if isinstance(mechanism, GuardedTopK) else 0.0
-            draws = 1_000_000 if one_shot < 1e-3 else 200_000
-            clock = math.inf
-            for _ in range(TURNS):
-                started = process_time()
-                mechanism.release_many(scores, draws=draws)
-                clock = min(clock, process_time() - started)
-            target = "1,000,000" if (d, k) == (1_000, 10) and one_shot < 0.5 else ""
-            yield f"| {name} | {d:,} | {k} | {epsilon} | {one_shot:.3f} | {draws / clock:,.0f} | {target} |"
-
-
-TABLES = {"draws": draws_table, "many-sets": sets_table}
+TABLES = {"draws": draws_table}

@@ -47,7 +47,7 @@ def grow(ledger, entries):
     }
 
     def work(db):
-        here = file.read_state(db, file.read_origin(db, ledger.path), ledger.path)
+        here = file.read_state(db, ledger._store.origin, ledger.path)
         for _ in range(entries):
             here = file.append(db, here, cost, here.total + cost, refund_of=None, **said)
 

@@ -42,8 +42,8 @@ def estimated(kind: str, k: int, delta: float) -> float:
 
     import shortlist as sl
     from shortlist import mechanisms
-    from shortlist.exact.effort import rough
     from shortlist.planning.plans import shaped
+    from shortlist.utility.effort import rough
 
     scipy.special.ndtr(0.0)
     sl.top_k([3, 2, 1], 1, epsilon=1.0)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.ledger.admission import HAIR
+from shortlist.ledger.filter import HAIR
 from shortlist.testing import seeded
 
 ROWS = pl.DataFrame({"who": range(300), "what": ["tea"] * 200 + ["milk"] * 100, "age": [30] * 300, "at": ["CH"] * 300})

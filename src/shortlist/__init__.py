@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shortlist import tables as tables
     from shortlist import testing
     from shortlist import tuning as tuning
+    from shortlist.api import select, top_k
     from shortlist.audit import audit
-    from shortlist.choose import select, top_k
     from shortlist.example import example
     from shortlist.from_data import keys
     from shortlist.grouped_release import GroupedRelease
@@ -91,8 +91,8 @@ _ON_DEMAND = {
     "plan": "shortlist.planning",
     "quantile": "shortlist.quantiles",
     "quote": "shortlist.quotes",
-    "select": "shortlist.choose",
-    "top_k": "shortlist.choose",
+    "select": "shortlist.api",
+    "top_k": "shortlist.api",
     "tune": "shortlist.tuning",
 }
 """Where the names live. All are imported when first used: `import shortlist` is quick, and the command line takes over

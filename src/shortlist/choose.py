@@ -1,171 +1,86 @@
-"""From a question to a release in one call."""
+"""The public rule behind `method="auto"`.
+
+It looks at public facts alone: k, the budget, and whether an order is wanted. Never at a score.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+import math
+import sys
+import warnings
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypedDict
 
-from shortlist._arrays import checked_flag
-from shortlist._files import leave_spill_folder
-from shortlist._runtime import late
-from shortlist._text import kind_of_words, other_word
-from shortlist.grouped_release import GroupedRelease
-from shortlist.grouped_scores import GroupedScores
-from shortlist.groups import grouped
-from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
-from shortlist.mechanisms.base import check_ledger, checked_source
-from shortlist.method_choice import budget_within, mechanism_for, warn_if_absurd
-from shortlist.paid_release import Booked
-from shortlist.privacy import Guarantee, Ledger
-from shortlist.release import Release
-from shortlist.sampling.entropy import Source
-from shortlist.scores import PlainWords, Scores, as_scores
-from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
+import numpy as np
 
-if TYPE_CHECKING:
-    from shortlist.table_release import Table
+from shortlist._arrays import checked_flag, checked_flags
+from shortlist._text import Advice, meant
+from shortlist.mechanisms import Mechanism
+from shortlist.mechanisms.base import (
+    Budget,
+    check_ledger,
+    checked_budget,
+    checked_delta_budget,
+    checked_k,
+    checked_limit,
+)
+from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Method, Request
+from shortlist.mechanisms.partition import choice_of, offers_choice
+from shortlist.mechanisms.race import quick_epsilon_of_a_round
+from shortlist.mechanisms.registry import ENTRIES, METHODS
+from shortlist.mechanisms.sets import worth_delta
+from shortlist.pages.summary import ABSURD, epsilon_of
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.smallest import check_smallest
+
+FEWEST_GUARDED, MOST_GUARDED = 8, 100
+"""Items of a guarded list: one-shot is as good for fewer, and for more the junk takes long to count."""
+FEWEST_GUARDED_ZCDP = 20
+"""Under zCDP a round of peeling costs 1 / sqrt k and not 1 / k of the whole: there is less to gain for few items."""
+MEASURED = (
+    "measured-set",
+    "MeasuredSet, the default for values: it selects items, then measures each with fresh noise",
+)
+LARGE_DELTA = 1e-3
+LARGEST_ONLY = {
+    method.name for entry in ENTRIES if getattr(entry.kind, "largest_only", False) for method in entry.methods
+}
+"""Methods that take no negated scores."""
+REMEMBERED = frozenset({type(None), bool, int, float, str, np.int64, np.float64, PureDP, ZCDP, ApproxDP})
+"""Kinds of words that never change and are equal where they mean the same; of a class made of one nobody knows that."""
 
 
-KNOWN = GroupWords.__annotations__.keys()
-"""Beside those in the signatures of `select` and `top_k`."""
-
-
-SEVERAL = ("k", "parallel", "ordered", "values", "gaps", "limit", "at_least")
-"""What `top_k` alone knows."""
-
-
-class OneWords(TableWords, total=False):
-    """The words of `select`."""
+class BudgetWords(TypedDict):
+    """What may be spent, as it is written."""
 
     epsilon: float | None
     delta: float | None
     budget: Guarantee | None
-    method: str
-    largest: bool
-    allow_large: bool
-    rng: Source | None
-    ledger: Ledger | None
-    purpose: str
 
 
-class ListWords(OneWords, total=False):
-    """The words of `top_k`."""
-
-    ordered: bool
-    values: bool
-    gaps: bool
-    limit: int | None
-    at_least: float | None
+def checked_budget_of(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
+    """What may be spent, whichever way it was written."""
+    return checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
 
 
-@overload
-def select(  # type: ignore[overload-overlap]
-    scores: GroupedScores, **words: Unpack[OneWords]
-) -> GroupedRelease: ...
-@overload
-def select(scores: object, **words: Unpack[OneWords]) -> Release: ...
-@overload
-def select(scores: object, *, by: str | Iterable[str], **words: Unpack[OneWords]) -> GroupedRelease: ...
-@kind_of_words("select")
-def select(
-    scores: object,
+def budget_within(
+    ledger: Ledger | None, epsilon: float | None, delta: float | None, budget: Guarantee | None
+) -> BudgetWords:
+    """The same words; where a ledger has a hair less than they ask for, what it has (`Ledger.within`)."""
+    check_ledger(ledger)
+    words: BudgetWords = {"epsilon": epsilon, "delta": delta, "budget": budget}
+    if ledger is None:
+        return words
+    whole = checked_budget_of(epsilon, delta, budget)
+    part = ledger.within(whole)
+    return words if part == whole else {"epsilon": None, "delta": None, "budget": part}
+
+
+def mechanism_for(
+    k: int | None,
     *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    budget: Guarantee | None = None,
-    method: str = "auto",
-    largest: bool = True,
-    allow_large: bool = False,
-    rng: Source | None = None,
-    ledger: Ledger | None = None,
-    purpose: str = "",
-    **question: Unpack[GroupWords],
-) -> Release | GroupedRelease:
-    """Release one winner; one for each group of `GroupedScores`.
-
-    Parameters
-    ----------
-    scores
-        `Scores`; or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`); or a table with
-        `user=` and `item=` (and the other words of `count`).
-    epsilon, delta, budget
-        What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
-        `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
-    method
-        A mechanism by name, or `"auto"`.
-    largest
-        False for the candidate with the smallest score, of a public list.
-    allow_large
-        True: do not warn of an epsilon above 30, which promises nobody anything.
-    rng
-        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
-    ledger, purpose
-        Where the charge is booked, durably, before the scores are looked at, or a row of a table; and what for.
-    **question
-        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; those of
-        `count`, for a table: `user`, `item`, `candidates`, `most` and so on. With a table also `progress`, a function
-        that is told the share of the rows that were read: 0 when what was asked for is paid and reading begins, and
-        for files how far it is, up to 1.
-
-    Returns
-    -------
-    Release
-        with the winner as `item`, and as `index` where positions are public.
-
-    Raises
-    ------
-    ValueError, TypeError
-        from public facts alone, if the question does not fit; nothing is booked or looked at.
-    BudgetExceeded
-        if the ledger has no room: nothing is booked and nothing looked at.
-
-    Examples
-    --------
-    >>> import shortlist as sl
-    >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
-    0
-    """
-    return _answered(
-        scores,
-        1,
-        epsilon=epsilon,
-        delta=delta,
-        budget=budget,
-        method=method,
-        ordered=True,
-        largest=largest,
-        allow_large=allow_large,
-        rng=rng,
-        ledger=ledger,
-        purpose=purpose,
-        question=question,
-    )
-
-
-@overload
-def top_k(  # type: ignore[overload-overlap]
-    scores: GroupedScores, k: int | Mapping[Any, int] | None, **words: Unpack[ListWords]
-) -> GroupedRelease: ...
-@overload
-def top_k(  # type: ignore[overload-overlap]
-    scores: list[list[int]] | list[list[float]] | list[Scores],
-    k: int | Mapping[Any, int] | None,
-    *,
-    parallel: bool = False,
-    **words: Unpack[ListWords],
-) -> GroupedRelease: ...
-@overload
-def top_k(scores: object, k: int | None, **words: Unpack[ListWords]) -> Release: ...
-@overload
-def top_k(
-    scores: object, k: int | Mapping[Any, int] | None, *, by: str | Iterable[str], **words: Unpack[ListWords]
-) -> GroupedRelease: ...
-@kind_of_words("top_k")
-def top_k(
-    scores: object,
-    k: Any,
-    *,
-    parallel: bool = False,
+    public: bool,
     epsilon: float | None = None,
     delta: float | None = None,
     budget: Guarantee | None = None,
@@ -174,151 +89,223 @@ def top_k(
     values: bool = False,
     gaps: bool = False,
     limit: int | None = None,
-    at_least: float | None = None,
+    most: int | None = None,
+    weighed: bool = False,
     largest: bool = True,
-    allow_large: bool = False,
-    rng: Source | None = None,
-    ledger: Ledger | None = None,
-    purpose: str = "",
-    **question: Unpack[GroupWords],
-) -> Release | GroupedRelease:
-    """Release the k best candidates: as a set, or best first with `ordered=True`; of many groups, a list for each.
+) -> tuple[Mechanism, str, bool]:
+    """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
 
-    Parameters
-    ----------
-    scores
-        `Scores`; or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`); or a table with
-        `user=` and `item=` (and the other words of `count`).
-    k
-        How many; None lets the gaps decide (`StableTopK`), and needs a delta. For groups also a mapping from key to k.
-    parallel
-        Of a list of score lists: that nobody is in more than one of them, so that all cost what one costs. It is a
-        promise of yours, and the release says so.
-    epsilon, delta, budget
-        What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
-        `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
-    method
-        A mechanism by name, or `"auto"`.
-    ordered
-        Whether the order of the winners is released too.
-    values
-        Whether a noisy value of each very item is released too, with its margin. Of scores with a cap of at most k
-        (`count(..., most=3)`) they come with the names (`NoisyHistogram`); otherwise some are selected with one part of
-        the budget and measured afresh with the other (`MeasuredSet`; with `gaps` `MeasuredTopK`). They come in order.
-    gaps
-        Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
-    limit
-        For candidates that come from the data: how many rows may be looked at, a public number.
-    at_least
-        With `values`: leave out items whose noisy value is below it. It looks at released values alone.
-    largest
-        False for the k smallest scores, the smallest first where they come in order; the candidates must be public.
-        Everything else is as for the largest: `values` and `margins` are of the scores themselves, `gaps` are leads.
-    allow_large
-        True: do not warn of an epsilon above 30, which promises nobody anything.
-    rng
-        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
-    ledger, purpose
-        Where the charge is booked, durably, before the scores are looked at, or a row of a table; and what for.
-    **question
-        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; those of
-        `count`, for a table: `user`, `item`, `candidates`, `most` and so on. With a table also `progress`, a function
-        that is told the share of the rows that were read: 0 when what was asked for is paid and reading begins, and
-        for files how far it is, up to 1.
-
-    Returns
-    -------
-    Release
-        with the winners as `items`, the guarantee, the mechanism and why it was chosen; for groups and lists of score
-        lists a `GroupedRelease`, a mapping from key to `Release`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        from public facts alone, if the question does not fit; nothing is booked or looked at.
-    BudgetExceeded
-        if the ledger has no room: nothing is booked and nothing looked at.
-
-    Examples
-    --------
-    >>> import shortlist as sl
-    >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
-    ['ada', 'bob']
+    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
+    `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
+    such a list, which makes capped weights too. For the smallest (`largest=False`) the mechanism gets negated scores.
     """
-    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method,
-            "ordered": ordered, "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
-    return _answered(
-        scores,
-        k,
-        parallel=parallel,
-        at_least=at_least,
-        allow_large=allow_large,
-        rng=rng,
-        ledger=ledger,
-        purpose=purpose,
-        question=question,
-        **plan,
+    words = (k, public, epsilon, delta, budget, method, ordered, values, gaps, limit, most, weighed, largest)
+    choose = _chosen if REMEMBERED.issuperset(map(type, words)) else _chosen.__wrapped__
+    mechanism, why, keeps_order, own_name = choose(*words)
+    if own_name > LARGE_DELTA:
+        warnings.warn(
+            f"delta={own_name:g} lets one person's own item out with that chance; "
+            "write a delta well below one over the number of people",
+            Advice,
+            stacklevel=_calls_inside(),
+        )
+    return mechanism, why, keeps_order
+
+
+@lru_cache(typed=True)
+def _chosen(
+    k: int | None,
+    public: bool,
+    epsilon: float | None,
+    delta: float | None,
+    budget: Guarantee | None,
+    method: str,
+    ordered: bool,
+    values: bool,
+    gaps: bool,
+    limit: int | None,
+    most: int | None,
+    weighed: bool,
+    largest: bool,
+) -> tuple[Mechanism, str, bool, float]:
+    """`mechanism_for`, and the chance that one's own item comes out: by public facts alone, so it is remembered."""
+    wanted = None if k is None else checked_k(k)
+    paid = checked_budget_of(epsilon, delta, budget)
+    ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
+    if not isinstance(method, str) or method not in ("auto", *METHODS):
+        near = meant(method, METHODS) if isinstance(method, str) else ""
+        known = near or f"; write one of 'auto', {', '.join(map(repr, METHODS))}"
+        raise ValueError(f"method={method!r} is not known{known}")
+    rows = None if limit is None else checked_limit(limit, 1)
+    request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
+    named = None if method == "auto" else METHODS[method]
+    name, why = choose_method(request) if method == "auto" else (method, "")
+    chosen = METHODS[name]
+    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
+    if not largest:
+        check_smallest(public)
+        if chosen.name in LARGEST_ONLY:
+            raise ValueError(
+                f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
+            )
+    (_check_unlisted if unlisted else _check_listed)(request, named)
+    mechanism = chosen.build(request)
+    if ordered and not (mechanism.ordered or values) and wanted != 1:
+        raise ValueError(f'method={chosen.name!r} releases a set: for its order write method="auto"')
+    own_name = getattr(paid, "delta", 0.0) if unlisted else 0.0
+    return mechanism, why, ordered or values or chosen.gaps, own_name
+
+
+def choose_method(request: Request) -> tuple[str, str]:
+    """Return the method that `method="auto"` stands for, and why: from public facts alone, one branch after another."""
+    k, budget = request.k, request.budget
+    if not request.listed:
+        return _choose_unlisted(request)
+    pure, many = isinstance(budget, PureDP), "for an ordered list of this length"
+    if request.gaps:
+        return "gaps", "gaps were requested, and a pure budget releases them with the list at no extra cost"
+    if _favours_histogram(request):
+        return "histogram", (
+            f"NoisyHistogram: each user counts for at most {request.most} items, so noise on every count is "
+            f"smaller than noise for {k} selected items; order and values cost nothing extra"
+        )
+    if request.values:
+        return MEASURED
+    if k == 1 and pure:
+        return "permute-and-flip", (
+            "NoisyMax with exponential noise (permute-and-flip), the default for one winner under pure DP"
+        )
+    if k == 1:
+        return "exponential", (
+            "NoisyMax with Gumbel noise (the exponential mechanism), the default for one winner under this budget"
+        )
+    if not request.ordered:
+        return "guarded", "GuardedTopK, the default for an unordered set from public candidates"
+    fewest = FEWEST_GUARDED_ZCDP if isinstance(budget, ZCDP) else FEWEST_GUARDED
+    if fewest <= request.size <= MOST_GUARDED:
+        return "guarded-list", (
+            f"GuardedListTopK, the default for an ordered list of {fewest} to {MOST_GUARDED} items from public "
+            "candidates"
+        )
+    if pure:
+        return "oneshot-exponential", f"OneshotTopK with exponential noise, the default {many} under pure DP"
+    if isinstance(budget, ApproxDP) and not _gains_by_delta(request.size, budget):
+        return "oneshot-exponential", (
+            "OneshotTopK with exponential noise: for this list and epsilon, the delta would not reduce the noise"
+        )
+    return "oneshot-gumbel", f"OneshotTopK with Gumbel noise, the default {many} under this budget"
+
+
+def _choose_unlisted(request: Request) -> tuple[str, str]:
+    """The same where the candidates, or how many of them, come from the data."""
+    k, most = request.k, request.most
+    if k is None:
+        return "stable", "StableTopK, because k=None: the data choose k where the scores drop"
+    # the threshold of a key set is the same for every k; under a limit, or with a delta of 1/2 or more, it has none
+    key_set = request.limit is None and getattr(request.budget, "delta", 0.0) < 0.5
+    if key_set and most is not None and most <= FEW_NAMES:
+        return "keys", f"KeySet, because each user counts for at most {most} items: one low threshold serves all"
+    if key_set and request.weighed and k > MANY_NAMES:
+        return "keys", (
+            f"KeySet, the default for more than {MANY_NAMES} items that are not public: its threshold does not rise "
+            "with k"
+        )
+    if request.values:
+        return MEASURED
+    if offers_choice(request):
+        heights = "; ".join(f"{one.used} ({one.height})" for one in choice_of(request).branches)
+        return "names-choice", (
+            f"NamesChoice, because no public list was given: a tenth of the budget chooses between {heights}"
+        )
+    if k == 1:
+        return "limited-domain", "LimitedDomainTopK, the default for one item if no public list was given"
+    if request.ordered:
+        return "limited-domain", "LimitedDomainTopK, the default for an ordered list if no public list was given"
+    return "limited-domain", (
+        "LimitedDomainTopK, because k is too large for sets. Counting rows with sl.count lowers the threshold"
     )
 
 
-def _answered(
-    scores: object,
-    k: Any,
-    *,
-    question: GroupWords,
-    parallel: bool = False,
-    at_least: float | None = None,
-    allow_large: bool = False,
-    rng: Source | None = None,
-    ledger: Ledger | None = None,
-    purpose: str = "",
-    **plan: Any,
-) -> Release | GroupedRelease:
-    """One release, or one for each group; `plan` are the words by which `mechanism_for` chooses."""
-    check_words(question)
-    table = None if TABLE_WORDS.isdisjoint(question) else _table(scores, question)
-    words = cast(PlainWords, {} if table is not None else question)
-    groups = grouped(scores if table is None else None, parallel, words)
-    has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
-    least = check_least(at_least, has_values)
-    if ledger is not None:
-        plan |= budget_within(ledger, plan.get("epsilon"), plan.get("delta"), plan.get("budget"))
-    if table is not None:
-        release = table.released(k, least, plan, allow_large=allow_large, rng=rng, ledger=ledger, purpose=purpose)
-        leave_spill_folder()
-        return release
-    if groups is not None:
-        request = group_request(groups, k, least, **plan)
-        warn_if_absurd(request.guarantee, allow_large)
-        source = checked_source(rng)
-        check_ledger(ledger)
-        reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
-        return request.released(groups, source, reservation)
-    data = as_scores(scores, **words)
-    most, weighed = data._most, data._capped is not None
-    mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
-    warn_if_absurd(mechanism.guarantee, allow_large)
-    data, source = turned(data, bool(plan["largest"])), checked_source(rng)
-    check_ledger(ledger)
-    if ledger is None:
-        drawn = mechanism.release(data, rng=source)
-    else:
-        said = shown_in_words(mechanism, keeps_order, least)
-        drawn = Booked.of(mechanism, data, ledger, purpose, source, said).release(data, source)
-    return finished(drawn, why if plan["method"] == "auto" else "", keeps_order, k, least)
+def _favours_histogram(request: Request) -> bool:
+    """Return whether noise on every capped count is smaller than what an order, or values, cost by selection.
+
+    Values are measured with noise for k counts there. An order costs exponential noise of scale k R / epsilon,
+    against Laplace noise of scale m Delta / epsilon; beyond pure budgets Gumbel noise of variance
+    pi^2 k R^2 / (48 rho), against Gaussian noise of m Delta^2 / (2 rho). For a set alone selection needs less.
+    """
+    if request.most is None or not request.public or not (request.ordered or request.values):
+        return False
+    pure = isinstance(request.budget, PureDP)
+    return request.size >= histogram_from(request.most, pure=pure, values=request.values)
 
 
-def check_words(question: GroupWords) -> None:
-    """Refuse a word that nobody knows, with the one that may be meant."""
-    if not question.keys() <= KNOWN:
-        word = min(question.keys() - KNOWN)
-        if word in SEVERAL:
-            raise TypeError(f"{word} is not for select, which releases one winner: write top_k(..., {word}=...)")
-        near = other_word(word, [*ListWords.__annotations__, "k", "parallel"])
-        raise TypeError(f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")
+def histogram_from(most: int, *, pure: bool, values: bool = False) -> int:
+    """Return the least k for which a noisy histogram answers, if a user counts for `most` items (Algorithm 222).
+
+    With values k >= m; for an order k >= sqrt(2) m under a pure budget and k >= 8 m / 3 under others.
+    """
+    if values:
+        return most
+    return math.isqrt(2 * most * most - 1) + 1 if pure else -(-8 * most // 3)
 
 
-def _table(rows: object, question: GroupWords) -> Table:
-    """A table and what is asked of it; what counts tables is loaded when there is one."""
-    table: Table = late("shortlist.table_release", "Table").of(rows, question)
-    return table
+def _gains_by_delta(k: int, budget: ApproxDP) -> bool:
+    """Return whether Gumbel noise is the better one for a list of k.
+
+    It needs a larger e for the same recall (`worth_delta`). The e of k rounds under a delta is rounded down here, so
+    that a delta is never a loss.
+    """
+    return bool(Fraction(quick_epsilon_of_a_round(k, budget)) >= worth_delta(k) * Fraction(budget.epsilon) / k)
+
+
+def _check_unlisted(request: Request, named: Method | None) -> None:
+    """Where the candidates, or how many of them, come from the data."""
+    if request.gaps:
+        raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
+    if request.values and (request.k is None or not (named is None or named.values)):
+        raise ValueError(
+            'values need a fixed k, and method="auto", "keys" or "measured-set": write k=10, or leave values= out'
+        )
+    if request.ordered and named is not None and not named.ordered:
+        raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
+    if request.ordered and named is None and request.k is None:
+        raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
+
+
+def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
+    """Say it once where an epsilon promises nothing, unless that was written down."""
+    if not checked_flag("allow_large", allow_large) and epsilon_of(guarantee) > ABSURD:
+        warnings.warn(
+            f"an epsilon above {ABSURD:g} promises nobody anything: see sl.risk({epsilon_of(guarantee):g}), and write "
+            "a smaller one; or allow_large=True if the data are public or made up",
+            Advice,
+            stacklevel=_calls_inside(),
+        )
+
+
+def _calls_inside() -> int:
+    """How far a warning of whoever calls this is from the line that called the package, by `select` or `top_k`."""
+    frame, calls = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
+        frame, calls = frame.f_back, calls + 1
+    return calls
+
+
+def _check_listed(request: Request, named: Method | None) -> None:
+    """Where the candidates are a public list."""
+    if request.k is None:
+        raise ValueError(
+            "k=None: the data choose how many, and that needs a delta: write delta=1e-6, or a number, as k=5"
+        )
+    if request.limit is not None:
+        raise ValueError(
+            "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
+            'delta=1e-6, method="limited-domain"'
+        )
+    if named is None:
+        return
+    for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
+        if wanted and not can:
+            fitting = (method for method in METHODS.values() if method.domain != "unknown" and getattr(method, what))
+            able = " or ".join(f'"{method.name}"' for method in fitting)
+            raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')

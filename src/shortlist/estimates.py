@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeVar
 
 from shortlist._arrays import Floats
 from shortlist.accounting.checks import number
-from shortlist.exact.crossing import halvings, narrowed
 from shortlist.exact.margins import COVERAGE, Margin
 from shortlist.exact.reals import rounded
+from shortlist.exact.search import halvings, narrowed
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]

@@ -9,11 +9,11 @@ from typing import Any
 from shortlist._arrays import checked_flag
 from shortlist._files import leave_spill_folder
 from shortlist._text import kind_of_words
+from shortlist.choose import budget_within, warn_if_absurd
 from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
 from shortlist.mechanisms.base import checked_delta_budget, checked_source
 from shortlist.mechanisms.partition import FEW, Recounted
-from shortlist.method_choice import budget_within, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release

@@ -15,11 +15,9 @@ from shortlist.accounting.guarantees import (
     compose,
 )
 from shortlist.accounting.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
-from shortlist.ledger.admission import Standing
-from shortlist.ledger.chain import LedgerError, OutcomeUnknown
-from shortlist.ledger.filter import Balance, BudgetExceeded
+from shortlist.ledger.chain import ApprovalNeeded, LedgerError, OutcomeUnknown
+from shortlist.ledger.filter import Balance, BudgetExceeded, Standing
 from shortlist.ledger.ledger import Ledger, Receipt, Reservation
-from shortlist.ledger.sqlite import ApprovalNeeded
 
 __all__ = [
     "ZCDP",

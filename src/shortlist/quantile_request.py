@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from shortlist.choose import checked_budget_of
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Quantile
 from shortlist.mechanisms.base import Budget
-from shortlist.method_choice import checked_budget_of
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table

@@ -8,13 +8,13 @@ from inspect import signature
 from typing import Any
 
 from shortlist._arrays import checked_flag
-from shortlist.choose import check_words, select, top_k
+from shortlist.api import check_words, select, top_k
+from shortlist.choose import checked_budget_of, mechanism_for
 from shortlist.from_data import KeyRequest, keys
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest, grouped
 from shortlist.list_request import check_least, group_request, turned
 from shortlist.mechanisms import Mechanism
-from shortlist.method_choice import checked_budget_of, mechanism_for
 from shortlist.privacy import Guarantee
 from shortlist.quantile_request import planned, quantile_request
 from shortlist.quantiles import quantile

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from shortlist.choose import mechanism_for, warn_if_absurd
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.list_request import finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import check_ledger, checked_source
-from shortlist.method_choice import mechanism_for, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import Ledger, Reservation
 from shortlist.release import Release

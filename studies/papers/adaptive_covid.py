@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.crossing import narrowed, within_ratio
+from shortlist.exact.search import narrowed, within_ratio
 from shortlist.pages.plots import PALETTE
 from shortlist.privacy import ZCDP, ApproxDP, calibrate
 from shortlist.sampling.entropy import Source

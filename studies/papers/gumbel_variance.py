@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.crossing import narrowed, within_ratio
+from shortlist.exact.search import narrowed, within_ratio
 from shortlist.pages.plots import PALETTE
 from shortlist.privacy import ApproxDP, GumbelDP, PureDP, calibrate
 from studies.papers.experiment import (

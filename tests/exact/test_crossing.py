@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from shortlist.exact.crossing import crossing, halvings, narrowed, whole_numbers, within, within_ratio
+from shortlist.exact.search import crossing, halvings, narrowed, whole_numbers, within, within_ratio
 
 
 @pytest.mark.parametrize(

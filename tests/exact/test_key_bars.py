@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from shortlist.exact import thresholds as key_bars
+from shortlist.exact.geometric import Geometric, end_chance, public_coin
 from shortlist.exact.thresholds import (
     MARGIN,
     UNIT,
@@ -20,7 +21,6 @@ from shortlist.exact.thresholds import (
     weight,
     worst_pair,
 )
-from shortlist.exact.truncated_geometric import Geometric, end_chance, public_coin
 from tests.helpers.typed import present
 
 

@@ -11,6 +11,7 @@ from scipy.stats import laplace, norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Release
+from shortlist.exact.geometric import Geometric
 from shortlist.exact.margins import (
     Margin,
     gaussian_margin,
@@ -19,7 +20,6 @@ from shortlist.exact.margins import (
     refined_margin,
     whole_laplace_margin,
 )
-from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
 from shortlist.testing import seeded
 from tests.helpers.support import full_size, sized

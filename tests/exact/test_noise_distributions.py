@@ -10,8 +10,8 @@ import pytest
 from flint import arb, ctx, fmpq
 from scipy import stats
 
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import KINDS, LN2, RELATIVE_ERROR, noise_named
+from shortlist.noise import piecewise_noise
 from shortlist.sampling.entropy import Seeded
 
 SCIPY = {

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import KINDS, LAPLACE
 from shortlist.exact.reals import (
     Draw,
@@ -20,6 +19,7 @@ from shortlist.exact.reals import (
     nearest_float,
     total,
 )
+from shortlist.noise import piecewise_noise
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.thresholds import add_noise
 from tests.helpers.support import assert_law, full_size, sized

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import EXPONENTIAL
+from shortlist.noise import piecewise_noise
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.exact.effort import rough
 from shortlist.exact.noise import GUMBEL, LAPLACE
+from shortlist.utility.effort import rough
 from shortlist.utility.quadrature import NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG, find_range
 
 

@@ -17,8 +17,8 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit.attack import mechanism_named
 from shortlist.audit.events import Event, read_each
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.ledger.filter import Terms
+from shortlist.noise import piecewise_noise
 from shortlist.privacy import ApproxDP, PureDP
 
 REFUSALS = (TypeError, ValueError)

@@ -9,7 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.ledger.chain import WORDS
-from shortlist.ledger.sqlite import FileBook
+from shortlist.ledger.sqlite import SqliteStore
 from shortlist.privacy import ZCDP, ApprovalNeeded, ApproxDP
 from shortlist.table_words import GroupWords
 
@@ -127,7 +127,7 @@ def asks(folder):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(FileBook, "charge", charge)  # nothing is written: there are hundreds of them
+        patch.setattr(SqliteStore, "charge", charge)  # nothing is written: there are hundreds of them
         ledger = sl.Ledger(folder / "year.db", budget=ApproxDP(20.0, 1e-3), approval=True)
         yield ask
 

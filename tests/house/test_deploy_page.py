@@ -62,7 +62,7 @@ def test_the_cure_for_a_held_lock_ends_its_holder_and_nobody_else(server, blocks
     """A holder that is idle, and one that runs statement after statement outside of any transaction."""
     (cure,) = [text for language, text in blocks if "pg_terminate_backend" in text]
     ledger = Ledger(server.url("ledgers", f"cure_{lively}"), budget=PureDP(4.0))
-    book: Any = ledger._book
+    book: Any = ledger._store
     holding, ended, over, unharmed = (threading.Event() for _ in range(4))
 
     def hold():

@@ -11,10 +11,10 @@ HOME = Path(shortlist.__file__).parent
 DOOR = {"top_k", "select", "keys", "quantile", "quote"}
 """What releases a table, and what says before what that would cost."""
 INSIDE = {
-    "choose", "from_data", "grouped_scores", "groups", "list_request", "mechanisms.booking", "mechanisms.contract",
-    "mechanisms.entry", "method_choice", "paid_release", "quantile_inputs", "quantile_request", "quantiles",
-    "sampling", "table_release", "table_words", "tables.caps", "tables.candidates", "tables.count", "tables.files",
-    "tables.frames", "tables.groups", "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
+    "api", "choose", "from_data", "grouped_scores", "groups", "list_request", "mechanisms.entry", "paid_release",
+    "quantile_inputs", "quantile_request", "quantiles", "sampling", "table_release", "table_words",
+    "tables.candidates", "tables.caps", "tables.count", "tables.files", "tables.frames", "tables.groups",
+    "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
 }  # fmt: skip
 """What these calls are made of."""
 
@@ -51,7 +51,7 @@ def test_it_would_be_seen():
     for line in (
         "from shortlist.paid_release import Booked", "from shortlist.tables.count import counted",
         "from shortlist.sampling.entropy import SECURE", "from shortlist.tables import count, question",
-        "from shortlist.method_choice import mechanism_for", "def f():\n    from shortlist.groups import GroupRequest",
+        "from shortlist.choose import mechanism_for", "def f():\n    from shortlist.groups import GroupRequest",
         "from shortlist.ledger.ledger import _x",
     ):  # fmt: skip
         assert list(trespasses(line)), line

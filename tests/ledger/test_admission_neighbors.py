@@ -10,7 +10,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Ledger, PureDP, Scores
-from shortlist.ledger.chain import STATED, relation_of
+from shortlist.ledger.filter import STATED, relation_of
 from shortlist.ledger.sqlite import _FIRST
 from shortlist.mechanisms import SparseVector
 from shortlist.pate import MultiLabelPATE

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.ledger.admission import HAIR
+from shortlist.ledger.filter import HAIR
 from tests.helpers.typed import present
 
 
@@ -36,7 +36,7 @@ def test_decimals_that_add_up_to_the_budget_fit_and_never_exceed_it(tmp_path, wh
     ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(whole))
     for part in parts:
         spend(ledger, sl.PureDP(part))
-    booked = sum(present(entry.amounts.epsilon) for entry in ledger._book.newest(2000))
+    booked = sum(present(entry.amounts.epsilon) for entry in ledger._store.newest(2000))
     assert booked <= Fraction(whole)
     assert "no further charge would be admitted" in str(ledger)
 
@@ -92,7 +92,7 @@ def test_deltas_that_add_up_to_the_budgets_fit_too(tmp_path, kind, size):
     assert last != kind(0.01, 1e-8), "ten times the float 1e-8 is more than 1e-7"
     assert (1 - HAIR) * Fraction(1e-8) <= Fraction(last.delta) < Fraction(1e-8)
     ledger.charge(last)
-    assert sum(entry.amounts.delta for entry in ledger._book.newest(20)) <= Fraction(1e-7)
+    assert sum(entry.amounts.delta for entry in ledger._store.newest(20)) <= Fraction(1e-7)
     assert ledger.within(kind(0.01, 1e-8)) == kind(0.01, 1e-8), "nothing is left"
 
 
@@ -113,7 +113,7 @@ def test_never_more_is_drawn_than_was_asked_for(tmp_path):
     assert fits < most
     ledger = sl.Ledger(tmp_path / "year.db", budget=sl.ApproxDP(16.0, 1e-6), order=2.0)
     for share in (1 - 1e-9, 1 - 1e-9, 1.0):
-        left = present(ledger.terms.limits.curve) - present(ledger._book.state().total.curve)
+        left = present(ledger.terms.limits.curve) - present(ledger._store.state().total.curve)
         ledger.charge(sl.ZCDP(float((left - (most + fits) / 2) / 2) * share))
     ledger.check(sl.PureDP(next_one))
     part = cast(sl.PureDP, ledger.within(sl.PureDP(asked)))

@@ -146,7 +146,7 @@ def test_an_approval_pays_for_no_more_than_was_asked_for(shared, user):
     words = {"purpose": "chart", "mechanism": "", "unit": "", "guarantee": "the same", "refundable": "", "source": ""}
 
     def charge(epsilon):
-        ledger._book.charge([(Amounts(Fraction(epsilon), None, Fraction(0)), words)])
+        ledger._store.charge([(Amounts(Fraction(epsilon), None, Fraction(0)), words)])
 
     with pytest.raises(ApprovalNeeded, match="entry 1"):
         charge("1/4")
@@ -171,7 +171,7 @@ def test_a_charge_above_what_was_approved_is_refused_by_verify(ledger, user, mon
     user("anna")
     with monkeypatch.context() as patch:
         patch.setattr(
-            "shortlist.ledger.ledger.countable",
+            "shortlist.ledger.ledger.countable_costs",
             lambda terms, guarantees: [(guarantees[0], Amounts(Fraction(1), None, Fraction(0)))],
         )
         patch.setattr("shortlist.ledger.sqlite.request_for", lambda db, path, said, cost: 1)

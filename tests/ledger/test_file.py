@@ -116,7 +116,7 @@ def test_an_edit_that_forges_the_sums_is_found_although_its_chain_is_whole(ledge
     said = {"kind": "charge", "guarantee": "", "refundable": "", "purpose": "", "mechanism": "", "unit": ""}
 
     def forge(db):
-        before = file.read_state(db, file.read_origin(db, ledger.path), ledger.path)
+        before = file.read_state(db, ledger._store.origin, ledger.path)
         cost = cost_of(PureDP(1.0), None).where(ledger.terms.limits)
         forged = file.append(db, before, cost, before.total, refund_of=None, **said)
         file.append(db, forged, cost, before.total + cost, refund_of=None, **said)
@@ -286,7 +286,7 @@ def test_opening_and_admitting_read_as_many_rows_at_thousands_of_entries_as_at_f
     monkeypatch.setattr(file, "entry_of", noting(rows, chain.entry_of))
 
     def grow(db):
-        here = file.read_state(db, file.read_origin(db, ledger.path), ledger.path)
+        here = file.read_state(db, ledger._store.origin, ledger.path)
         for _ in range(MANY):
             here = file.append(db, here, cost, here.total + cost, refund_of=None, **said)
 

@@ -310,7 +310,7 @@ def test_a_refund_that_cannot_be_booked_does_not_take_the_release_away(path, mon
     def fail(*_):
         raise LedgerError("the disk is full")
 
-    monkeypatch.setattr(type(ledger._book), "refund", fail)
+    monkeypatch.setattr(type(ledger._store), "refund", fail)
     with pytest.warns(UserWarning, match="refund is lost"):
         assert Rounds(0.25, -1).release([1, 2], ledger=ledger).indices == [0]
     assert ledger.spent.epsilon == 1.0

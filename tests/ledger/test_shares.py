@@ -10,9 +10,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
-from shortlist.ledger.admission import admitted, decimal_of, share_of
-from shortlist.ledger.chain import State
-from shortlist.ledger.filter import ZERO, Terms, cost_of
+from shortlist.ledger.filter import ZERO, State, Terms, admit, cost_of, decimal_of, share_of
 from shortlist.privacy import ZCDP, BoundedRange
 from tests.helpers.typed import present
 
@@ -32,7 +30,7 @@ TERMS = {
 def charged(terms, here, guarantee, times=1):
     """The state after so many charges, by the ledger's own admission."""
     for _ in range(times):
-        total = admitted(terms, here, cost_of(guarantee, terms.order))[1]
+        total = admit(terms, here, cost_of(guarantee, terms.order))[1]
         here = replace(here, total=total, charges=here.charges + 1)
     return here
 

@@ -20,7 +20,7 @@ EPSILON = 2.0**-10
 
 
 def moved(path, url):
-    from shortlist.ledger.moving import move
+    from shortlist.ledger.postgres import move
 
     return move(path, url, 60.0)
 

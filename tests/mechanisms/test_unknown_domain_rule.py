@@ -7,9 +7,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
+from shortlist.choose import mechanism_for
 from shortlist.mechanisms import LimitedDomainTopK, NamesChoice, StableTopK
 from shortlist.mechanisms.registry import METHODS
-from shortlist.method_choice import mechanism_for
 from tests.helpers.typed import present
 
 COUNTS = {f"movie {i}": 20_000 // (i + 1) for i in range(300)}

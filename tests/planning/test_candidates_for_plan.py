@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
+from shortlist.choose import mechanism_for
 from shortlist.mechanisms.registry import rates
-from shortlist.method_choice import mechanism_for
 from shortlist.planning.plans import shaped
 from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list
 

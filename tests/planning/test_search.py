@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from scipy.special import expit
 
-from shortlist.exact.effort import is_rough
 from shortlist.planning.search import least_epsilon_reaching
+from shortlist.utility.effort import is_rough
 from tests.helpers.typed import noting
 
 WIDTH = 4e-7

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shortlist.exact.geometric import LARGEST
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
-from shortlist.exact.truncated_geometric import LARGEST
 from shortlist.sampling import thresholds as additive
 from shortlist.testing import seeded
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from shortlist.exact import reals as contest
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import EXPONENTIAL, KINDS
 from shortlist.exact.reals import compare
+from shortlist.noise import piecewise_noise
 from shortlist.sampling import race as module
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import Seeded

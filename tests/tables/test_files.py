@@ -233,7 +233,7 @@ def test_a_table_larger_than_the_memory_limit_goes_to_a_private_folder_that_goes
 
 def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     """All of two candidates cost nothing; two of three would be a release that nobody paid for."""
-    from shortlist.method_choice import mechanism_for
+    from shortlist.choose import mechanism_for
     from shortlist.paid_release import Booked
     from shortlist.tables.count import counted, uncounted
     from shortlist.tables.question import Question

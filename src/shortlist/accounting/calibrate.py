@@ -23,7 +23,7 @@ from shortlist.accounting.checks import number
 from shortlist.accounting.compose import epsilon_of
 from shortlist.accounting.guarantees import ApproxDP, BoundedRange, Guarantee
 from shortlist.accounting.renyi import BOUNDED_RANGE_WIDEST, many_rounds, range_renyi, renyi_epsilon
-from shortlist.exact.crossing import crossing
+from shortlist.exact.search import crossing
 
 
 class Budget(Protocol):

@@ -36,7 +36,7 @@ from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import sum_up
 from shortlist.accounting.curves import ULP, Curves, Pair, Profile, Renyi, symmetric
 from shortlist.accounting.renyi import renyi_delta, renyi_epsilon, renyi_profile
-from shortlist.exact.crossing import crossing
+from shortlist.exact.search import crossing
 
 POINTS = 2**16
 """Grid points wanted in the window; the transform may be longer by what the alignment of the grid needs."""

@@ -15,8 +15,8 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.accounting.checks import up
 from shortlist.accounting.curves import ULP, Pair, Profile, Renyi, symmetric, two_point, two_point_renyi
-from shortlist.exact.crossing import crossing, narrowed, neighbours
 from shortlist.exact.reals import ball, exactly
+from shortlist.exact.search import crossing, narrowed, neighbours
 
 if TYPE_CHECKING:
     from flint import arb

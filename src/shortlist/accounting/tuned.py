@@ -17,8 +17,8 @@ from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_t
 from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, gaussian, symmetric, two_point
 from shortlist.accounting.guarantees import Guarantee, stored
 from shortlist.accounting.renyi import COARSE, pure_rho, renyi_profile
-from shortlist.exact.crossing import narrowed, neighbours
 from shortlist.exact.reals import ball, exactly
+from shortlist.exact.search import narrowed, neighbours
 
 if TYPE_CHECKING:
     from flint import arb

@@ -28,8 +28,8 @@ from shortlist.cli.output import (
     print_table,
     read_budget,
 )
-from shortlist.ledger.admission import DELTA, decimal_of
 from shortlist.ledger.chain import LedgerEntry, user_name
+from shortlist.ledger.filter import DELTA, decimal_of
 from shortlist.ledger.ledger import of_server, on_server, shown_path
 from shortlist.ledger.sqlite import WAIT
 from shortlist.pages.ledger_page import cost_in_words, ledger_columns
@@ -315,7 +315,7 @@ def move(
     \b
     For example: shortlist ledger move q4.db "postgresql://owner@host/base?name=q4"
     """
-    where = of_server("move", "moving")(path, target, WAIT)
+    where = of_server("move")(path, target, WAIT)
     typer.echo(f"{terminal_safe(path)} is closed for good; it goes on as {terminal_safe(where)}")
 
 

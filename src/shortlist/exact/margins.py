@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.crossing import narrowed, whole_numbers, within_ratio
+from shortlist.exact.geometric import Geometric
 from shortlist.exact.reals import ball
-from shortlist.exact.truncated_geometric import Geometric
+from shortlist.exact.search import narrowed, whole_numbers, within_ratio
 
 COVERAGE = Fraction(19, 20)
 NORMAL = 1.959963984540055

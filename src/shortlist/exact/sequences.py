@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.effort import shared
 from shortlist.exact.reals import FAR, ball, rounded
 
 if TYPE_CHECKING:
@@ -87,12 +86,6 @@ def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indice
 
     With `gap` the loss of the right list is minus the least lead that a place has on the next, which is 0 for a tie.
     """
-    own = values if values.base is None else values.base
-    seen = (values.__array_interface__["data"][0], values.shape, values.strides, values.dtype.str)
-    return shared(own, "ladder", (*seen, k, gap), lambda: _ladder(values, k, gap))
-
-
-def _ladder(values: Values, k: int, gap: bool) -> tuple[Ladder, Indices]:
     positions = np.arange(len(values)) if values.dtype.kind != "f" else np.flatnonzero(values > -np.inf)
     whole, unit = _in_units(values[positions])
     order = np.argsort(-whole, kind="stable")
@@ -367,8 +360,7 @@ def _searched(steps: Ladder, rate: Fraction, limit: int, start: Values, end: Val
         viable = steps.log_counts(high) - here >= best - 2.0 * _slack(best)
         start, end, here, high = start[viable], end[viable], here[viable], high[viable]
         low = steps.reach(start)
-        losses, reach = np.concatenate([start, end - 1]), np.concatenate([low, high])
-        values, bounds = _known_logs(steps, losses, reach, limit).reshape(2, -1) - here
+        values, bounds = _logs(steps, np.concatenate([low, high]), limit).reshape(2, -1) - here
         best = max(best, float(values.max()))
         slack, viable = _slack(best), bounds > best - 2.0 * _slack(best)
         start, end, low, high, bounds = start[viable], end[viable], low[viable], high[viable], bounds[viable]
@@ -392,16 +384,6 @@ def _cuts(steps: Ladder, start: Values, end: Values, low: Indices, high: Indices
     begin, gained, top = low[row, place], (high - low)[row, place], steps.whole(place)
     even = [start + width // PARTS * j + width % PARTS * j // PARTS for j in range(1, PARTS + 1)]
     return even + [top - steps.whole(begin + gained * j // PARTS) for j in range(PARTS)]
-
-
-def _known_logs(steps: Ladder, losses: Values, reach: Indices, limit: int) -> Floats:
-    """`_logs` at these losses, which no rate changes: a search over rates counts the junk of a loss once."""
-    known: dict[int, float] = shared(steps.scores, "junk", (steps.k, limit), dict)
-    places = losses.tolist()
-    new = [row for row, loss in enumerate(places) if loss not in known]
-    if new:
-        known |= zip([places[row] for row in new], _logs(steps, reach[new], limit).tolist(), strict=True)
-    return np.array([known[loss] for loss in places])
 
 
 def _logs(steps: Ladder, reach: Indices, limit: int) -> Floats:

@@ -13,8 +13,8 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist._runtime import IMPORTS
-from shortlist.exact.crossing import narrowed, whole_numbers, within_ratio
 from shortlist.exact.reals import ball, exactly
+from shortlist.exact.search import narrowed, whole_numbers, within_ratio
 
 if TYPE_CHECKING:
     from flint import arb

@@ -8,13 +8,16 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
-from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, Currency, Terms, fits, is_exact
+from shortlist._runtime import version
+from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, Currency, State, Terms, fits, is_exact, relation_of
 
 
 class LedgerError(Exception):
@@ -62,6 +65,41 @@ looked at. `shortlist ledger find LEDGER 5c1e`, or ledger.find("5c1e"), says whe
         )
 
 
+class ApprovalNeeded(Exception):  # noqa: N818 - the name users read
+    """A release that waits for somebody else's approval. Nothing was charged, nothing was looked at.
+
+    Parameters
+    ----------
+    path
+        The ledger's file.
+    request
+        The number of the entry that asks for it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shortlist as sl
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = sl.Ledger(f"{folder.name}/year.db", budget=sl.PureDP(1.0), approval=True)
+    >>> try:
+    ...     sl.select([9, 1], epsilon=0.5, ledger=ledger)
+    ... except sl.privacy.ApprovalNeeded as waits:
+    ...     waits.request
+    1
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str, request: int) -> None:
+        super().__init__(path, request)
+        self.path, self.request = path, request
+
+    def __str__(self) -> str:
+        return (
+            f"entry {self.request} of {self.path} waits for somebody else's approval (`shortlist ledger approve "
+            f"LEDGER {self.request}`); then ask the same again. Nothing was charged, nothing was looked at"
+        )
+
+
 def damaged(path: str, how: str) -> LedgerError:
     """The error for a ledger that is not what was written, with what to do."""
     return LedgerError(
@@ -70,11 +108,13 @@ def damaged(path: str, how: str) -> LedgerError:
     )
 
 
+def check_open(path: str, here: State) -> None:
+    """Raise LedgerError if the ledger was closed."""
+    if here.closed:
+        raise LedgerError(f"{path} was closed for good and books nothing more: {here.closed}")
+
+
 MOST_ENTRIES = 2**53
-RELATIONS = ("add-remove", "replace")
-"""Neighboring relations: which data sets a guarantee compares."""
-STATED = {"(add-remove)": "add-remove", "(replace)": "replace", "(replaces one teacher's votes)": "replace"}
-"""How the unit of an entry ends if it states its relation. PATE writes the last of them."""
 LONGEST_TERMS = 100_000
 """Characters of the terms, which take some hundreds."""
 CLOSING = ("close", "moved")
@@ -134,11 +174,6 @@ class LedgerEntry:
         return _columns(self)
 
 
-def relation_of(unit: str) -> str:
-    """Return the neighboring relation that a unit of privacy ends with, in parentheses; "" if it states none."""
-    return next((relation for words, relation in STATED.items() if unit.endswith(words)), "")
-
-
 FACTS = ("who", "source", "request")
 NAMES = tuple(field.name for field in fields(LedgerEntry) if field.name not in FACTS)
 _columns = attrgetter(*NAMES)
@@ -147,27 +182,6 @@ _TEXT, _MAYBE = (str,), (str, NoneType)
 _SHAPES = frozenset(itertools.product((int,), *[_TEXT] * 8, (int, NoneType), *[_MAYBE, _MAYBE, _TEXT] * 2, _TEXT))
 _FACT_SHAPES = ((NoneType, NoneType, NoneType), (str, str, NoneType), (str, str, int))
 """The types that a row may have: SQLite keeps whatever was put there, whatever the column says."""
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Where a ledger stands: how many entries, the hash of the last one, the running sums, how many charges; where it
-    was closed, why or where it goes on, in words; and the neighboring relation of its first charge that states one."""
-
-    number: int
-    head: str
-    total: Amounts
-    charges: int
-    closed: str = ""
-    neighbors: str = ""
-
-    @classmethod
-    def after(cls, entry: LedgerEntry, charges: int, neighbors: str = "") -> Self:
-        """Where it stands after an entry, the last of so many charges or none; `neighbors` are those before it."""
-        closed = ""
-        if entry.kind in CLOSING:
-            closed = f"it goes on as {entry.source}" if entry.source else entry.purpose or "nobody said why"
-        return cls(entry.number, entry.hash, entry.total, charges, closed, neighbors or entry.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,36 +206,32 @@ class Origin:
         """Before the first entry."""
         return State(0, self.hash, ZERO.where(self.terms.limits), 0)
 
-    def stands(self, ends: Ends, charges: int, path: str, neighbors: str = "") -> State:
-        """Where a ledger stands, with so many charges of which the first to state `neighbors` stated these: its last
-        entry, if that follows from the one before it, and the first from the terms."""
-        if ends.last is None:
+    def state_at_end(self, ends: Mapping[int, LedgerEntry], charges: int, path: str, neighbors: str = "") -> State:
+        """Return where a ledger stands, from its ends: its first entry, its last two, and what the last one refunds.
+
+        The last entry must follow from the one before it, and the first from the terms. A long first entry may be
+        missing: `verify` reads it. `charges` are all charges, of which the first to state `neighbors` stated these.
+        """
+        if not ends:
             return self.start
-        if ends.first is not None:
-            check_chained(ends.first, self.start, path)
-        then, before = charges - (ends.last.kind == "charge"), ends.before
-        here = self.start if before is None else State.after(before, then)
-        check_chained(ends.last, here, path)
-        return replace(after(ends.last, here, self.terms, ends.charge, path), neighbors=neighbors)
+        last, before = ends[max(ends)], self.start
+        if 1 in ends:
+            check_link(ends[1], before, path)
+        if last.number > 1:
+            if last.number - 1 not in ends:
+                raise damaged(path, "entries are missing")
+            before = state_after(ends[last.number - 1], charges - (last.kind == "charge"))
+        check_link(last, before, path)
+        refunded = None if last.refund_of is None else ends.get(last.refund_of)
+        return replace(replay_entry(last, before, self.terms, refunded, path), neighbors=neighbors)
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """What of a chain is looked at in every call: its first entry and its last two, and what the last one refunds."""
-
-    first: LedgerEntry | None
-    before: LedgerEntry | None
-    last: LedgerEntry | None
-    charge: LedgerEntry | None = None
-
-    @classmethod
-    def of(cls, first: Sequence[LedgerEntry], newest: Sequence[LedgerEntry], charge: Sequence[LedgerEntry]) -> Self:
-        """From rows, the newest first."""
-        return cls(_first(first), _first(newest[1:]), _first(newest), _first(charge))
-
-
-def _first(rows: Sequence[LedgerEntry]) -> LedgerEntry | None:
-    return rows[0] if rows else None
+def state_after(entry: LedgerEntry, charges: int, neighbors: str = "") -> State:
+    """Return where a ledger stands after an entry, the last of so many charges; `neighbors` are those before it."""
+    closed = ""
+    if entry.kind in CLOSING:
+        closed = f"it goes on as {entry.source}" if entry.source else entry.purpose or "nobody said why"
+    return State(entry.number, entry.hash, entry.total, charges, closed, neighbors or entry.relation)
 
 
 _compact = json.JSONEncoder(separators=(",", ":")).encode
@@ -232,13 +242,13 @@ def digest(*content: str | int | None) -> str:
     return hashlib.sha256(_compact(content).encode()).hexdigest()
 
 
-def check_chained(entry: LedgerEntry, before: State, path: str) -> None:
+def check_link(entry: LedgerEntry, before: State, path: str) -> None:
     """Refuse an entry that does not follow the one before it."""
     if entry.number != before.number + 1 or entry.hash != entry.chained(before.head):
         raise damaged(path, f"entry {entry.number} does not follow the entry before it")
 
 
-def after(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry | None, path: str) -> State:
+def replay_entry(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry | None, path: str) -> State:
     """Where the ledger stands after an entry; for a refund, `charge` is what is refunded.
 
     Raises
@@ -252,7 +262,8 @@ def after(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry |
         allowed = fits(terms.limits_for(before.total, amounts, first=not before.charges), total)
     elif entry.kind == "refund":
         total = before.total - amounts  # servers before schema 4 admitted refunds of nothing, of any charge
-        allowed = not _gives_back(amounts) or (charge is not None and _may_come_back(amounts, charge))
+        nothing = not (amounts.epsilon or amounts.curve or amounts.delta)
+        allowed = nothing or (charge is not None and _may_refund(amounts, charge))
     elif entry.kind in CLOSING:
         allowed = amounts == ZERO and bool(before.closed) == (entry.kind == "moved")
     else:
@@ -261,14 +272,10 @@ def after(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry |
         allowed = False
     if not allowed or total.as_text() != (entry.total_epsilon, entry.total_curve, entry.total_delta):
         raise damaged(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
-    return State.after(entry, charges, before.neighbors)
+    return state_after(entry, charges, before.neighbors)
 
 
-def _gives_back(amounts: Amounts) -> bool:
-    return bool(amounts.epsilon or amounts.curve or amounts.delta)
-
-
-def _may_come_back(back: Amounts, charge: LedgerEntry) -> bool:
+def _may_refund(back: Amounts, charge: LedgerEntry) -> bool:
     """Whether a refund gives back no more than its reservation, and only where that was proved; never a delta."""
     paid, proved = charge.amounts, charge.refundable.split()
     epsilon = (paid.epsilon or 0) if "pure" in proved else 0
@@ -304,15 +311,7 @@ ADDRESS = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.-]+:/|://|\bpassword\s*=")
 """What looks like the address of a server, and is no file's name."""
 
 
-def checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
-    """The currencies that may come back, each once and in a fixed order."""
-    names = (refundable,) if isinstance(refundable, str) else tuple(refundable)
-    if not set(names) <= set(CURRENCIES):
-        raise ValueError('refundable must name currencies: write refundable=("pure",) or ("pure", "zcdp")')
-    return tuple(currency for currency in CURRENCIES if currency in names)
-
-
-def checked_path(path: object) -> str:
+def check_path(path: object) -> str:
     """The whole path of a ledger's file, as text."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
@@ -330,7 +329,7 @@ def checked_path(path: object) -> str:
         raise LedgerError(f"{name} has no place: the current folder was taken away; give the whole path") from None
 
 
-def checked_token(token: object) -> str:
+def check_token(token: object) -> str:
     """What an entry is found by: a hash, or what a server was given with a charge."""
     if not isinstance(token, str):
         raise TypeError("receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
@@ -341,13 +340,16 @@ def checked_token(token: object) -> str:
     return token
 
 
-def checked_words(refundable: Iterable[Currency], **texts: object) -> dict[str, str]:
-    """What is said of a release, as it is noted; its guarantee is not among it."""
-    currencies = checked_currencies(refundable)
-    return {"refundable": " ".join(currencies), **{name: checked_text(name, text) for name, text in texts.items()}}
+def describe_charge(refundable: Iterable[Currency], **texts: object) -> dict[str, str]:
+    """Return what a ledger notes of a release, beside its guarantee; each currency once and in a fixed order."""
+    named = (refundable,) if isinstance(refundable, str) else tuple(refundable)
+    if not set(named) <= set(CURRENCIES):
+        raise ValueError('refundable must name currencies: write refundable=("pure",) or ("pure", "zcdp")')
+    currencies = " ".join(currency for currency in CURRENCIES if currency in named)
+    return {"refundable": currencies, **{name: check_text(name, text) for name, text in texts.items()}}
 
 
-def checked_text(name: str, text: object) -> str:
+def check_text(name: str, text: object) -> str:
     """A text that a ledger can hold."""
     if not isinstance(text, str):
         raise TypeError(f'{name} must be text: write {name}="weekly chart", for example')
@@ -372,15 +374,6 @@ def user_name() -> str:
     return getpass.getuser()
 
 
-def checked_last(last: object, most: int) -> int:
-    """How many entries are asked for, at most `most`; all of them if nothing is said."""
-    if last is None:
-        return most
-    if isinstance(last, bool) or not isinstance(last, int) or last < 0:
-        raise ValueError("last must be a whole number, 0 or more: write last=20, for example")
-    return min(last, most)
-
-
 WORDS = ("guarantee", "mechanism", "purpose", "unit", "refundable", "source")
 """What is said of a release. In a ledger with approval it must be the same for it to be the same release."""
 
@@ -388,64 +381,62 @@ Offer = tuple[Amounts, Mapping[str, Any]]
 """What a release costs and what is said of it, by one of several true statements of it (Theorem 223)."""
 
 
-class Store(Protocol):
-    """Each call is one transaction, whole or not at all; what was booked when it returns is on the disk.
+def now() -> str:
+    """The time in UTC, as a ledger's entry has it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
-    A call raises `LedgerError` if the ledger cannot be used, or is another one than the one that was opened, or has
-    gone back since; `OutcomeUnknown` if a server was asked to book and did not answer.
+
+def new_terms(terms: Terms) -> str:
+    """Return the terms of a new ledger as text, with what tells it from every other ledger."""
+    return json.dumps({**terms.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)})
+
+
+class Replay:
+    """Goes through all entries as if they were written now, some at a time.
+
+    In a ledger with approval each request is approved once, by another user, then charged once. What is charged is no
+    more than was asked for, where the request says how much: those of schema 2 do not.
     """
 
-    @property
-    def path(self) -> str:
-        """Where it is, for people and to open it again; without passwords."""
+    __slots__ = ("_approved", "_path", "_refundable", "_terms", "_waiting", "here")
 
-    @property
-    def name(self) -> str:
-        """In short, for receipts."""
+    def __init__(self, origin: Origin, path: str) -> None:
+        self.here = origin.start
+        self._terms, self._path = origin.terms, path
+        self._refundable: dict[int, LedgerEntry] = {}
+        self._waiting: dict[int, LedgerEntry] = {}
+        self._approved: dict[int, LedgerEntry] = {}
 
-    @property
-    def origin(self) -> Origin:
-        """What it was made with."""
+    def take(self, entries: Iterable[LedgerEntry]) -> None:
+        """Read the next entries.
 
-    @property
-    def seen(self) -> State:
-        """How it stood when it was last seen."""
-
-    def state(self) -> State:
-        """Where it stands."""
-
-    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
-        """(where it stands after a charge, which of the offers that was): the first that fits.
-
-        `BudgetExceeded` or `ApprovalNeeded` if it was not booked.
+        Raises
+        ------
+        LedgerError
+            naming the first entry that does not follow from those before it, or was not approved.
         """
+        for entry in entries:
+            check_link(entry, self.here, self._path)
+            charge = None if entry.refund_of is None else self._refundable.pop(entry.refund_of, None)
+            self.here = replay_entry(entry, self.here, self._terms, charge, self._path)
+            if self._terms.approval:
+                self._check_approval(entry)
+            if entry.kind == "charge" and entry.refundable:
+                self._refundable[entry.number] = entry
 
-    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
-        """Give back what a charge has beyond `spent`, once; where it then stands."""
-
-    def approve(self, request: object) -> None:
-        """Note that whoever runs this approves a request of somebody else."""
-
-    def close(self, kind: str, reason: str, target: str) -> None:
-        """Book nothing from now on; `target` is where it goes on, if it does."""
-
-    def after(self, number: int, most: int) -> list[LedgerEntry]:
-        """The entries after the one with this number, at most so many, in order."""
-
-    def newest(self, most: int) -> list[LedgerEntry]:
-        """The last entries, in order."""
-
-    def find(self, token: str) -> LedgerEntry | None:
-        """The entry with this hash, or that a server was asked to book under this token: None if it never will be."""
-
-    def booked_since(self, head: str) -> int | None:
-        """The number of the entry that the last charge through this object booked after `head`, or None."""
-
-    def check_whole(self) -> None:
-        """Raise if what keeps the entries knows itself to be broken."""
-
-    def share(self, role: str, *, allowed: bool) -> None:
-        """Let a role of the server charge and read, or no longer."""
-
-    def hang_up(self) -> None:
-        """Let go of what is held open between calls; the next call opens it again."""
+    def _check_approval(self, entry: LedgerEntry) -> None:
+        number = entry.request or 0
+        if entry.kind == "request":
+            self._waiting[entry.number] = entry
+        elif entry.kind == "approval":
+            request = self._waiting.pop(number, None)
+            if request is None or request.who == entry.who:
+                raise damaged(self._path, f"entry {entry.number} approves no request of another user")
+            self._approved[number] = request
+        elif entry.kind == "charge":
+            request = self._approved.pop(number, None)
+            if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
+                raise damaged(self._path, f"entry {entry.number} was not approved")
+            limit = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
+            if request.amounts != ZERO and not entry.amounts.within(limit):
+                raise damaged(self._path, f"entry {entry.number} costs more than was approved")

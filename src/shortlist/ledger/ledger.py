@@ -5,83 +5,51 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from shortlist._runtime import late
 from shortlist._text import kind_of_words
 from shortlist.accounting.checks import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.ledger.admission import (
-    Standing,
-    after_charge,
-    countable,
-    first_with_room,
-    in_words,
-    left_of_terms,
-    share_of,
-    spent_of,
-    within,
-)
 from shortlist.ledger.chain import (
     MOST_ENTRIES,
     LedgerEntry,
     LedgerError,
-    Origin,
-    State,
-    Store,
-    after,
-    check_chained,
-    checked_last,
-    checked_path,
-    checked_text,
-    checked_token,
-    checked_words,
+    Replay,
+    check_open,
+    check_path,
+    check_text,
+    check_token,
     damaged,
+    describe_charge,
 )
-from shortlist.ledger.filter import Balance, Currency, Terms, kept_of
-from shortlist.ledger.sqlite import WAIT, Approvals, FileBook, make
+from shortlist.ledger.filter import (
+    Balance,
+    Currency,
+    Standing,
+    State,
+    Terms,
+    after_charge,
+    clip_to_left,
+    countable_costs,
+    describe_ledger,
+    first_admitted,
+    kept_of,
+    left_of_terms,
+    share_of,
+    spent_of,
+)
+from shortlist.ledger.sqlite import WAIT, SqliteStore, make
 from shortlist.pages.ledger_page import write_ledger
 
+if TYPE_CHECKING:
+    from shortlist.ledger.postgres import PostgresStore
 
-def closed_words(book: Store) -> str:
-    """That it was closed, on which day and why, or where it goes on; empty for one that still books."""
-    if not (why := book.state().closed):
-        return ""
-    days = [entry.time[:10] for entry in book.newest(2) if entry.kind in ("close", "moved")]
-    return f"closed for good on {min(days)}: {why}"
-
-
-def checked_reason(reason: str | None) -> str:
-    """Why a ledger is closed: whoever writes `close()` as of a file means something else."""
-    if reason is None:
-        raise TypeError(
-            "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
-            'any more, say why: close("the quarter is over")'
-        )
-    return checked_text("purpose", reason)
-
-
-def left_here(terms: Terms, here: State) -> Balance:
-    """What each rule still admits, rounded down; of a closed one the same rules, with nothing left."""
-    left = left_of_terms(terms, here.total)
-    return Balance(**{name: value and 0.0 for name, value in asdict(left).items()}) if here.closed else left
-
-
-def open_state(book: Store, *, fresh: bool = True) -> State:
-    """Where it stands, or stood when it was last seen, unless it was closed.
-
-    Raises
-    ------
-    LedgerError
-        as a charge would.
-    """
-    here = book.state() if fresh else book.seen
-    if here.closed:
-        raise LedgerError(f"{book.path} was closed for good and books nothing more: {here.closed}")
-    return here
-
+    Store: TypeAlias = SqliteStore | PostgresStore
 
 SCHEMES = ("postgresql://", "postgres://")
+BATCH = 5_000
+"""Entries that are verified in one transaction: charges in between need not wait for it."""
 
 
 def on_server(path: object) -> bool:
@@ -89,10 +57,10 @@ def on_server(path: object) -> bool:
     return isinstance(path, str) and path.startswith(SCHEMES)
 
 
-def of_server(name: str, module: str = "postgres") -> Any:
-    """What there is for servers, if its library is there."""
+def of_server(name: str) -> Any:
+    """Return a name of the module for servers, if its library is installed."""
     try:
-        return late(f"shortlist.ledger.{module}", name)
+        return late("shortlist.ledger.postgres", name)
     except ImportError:
         pass
     raise LedgerError("a ledger on a server needs psycopg: pip install 'shortlist[postgres]'")
@@ -103,73 +71,40 @@ def shown_path(path: str) -> str:
     return str(of_server("Address").of(path)) if on_server(path) else path
 
 
-def opened(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store:
-    """The ledger there; if there is none, it is made with these terms."""
+def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store:
+    """Open the ledger there; if there is none, make it with these terms."""
     if on_server(path):
-        store: Store = of_server("ServerBook").at(path, wait, terms)
+        store: PostgresStore = of_server("PostgresStore").at(path, wait, terms)
         return store
-    place = checked_path(path)
+    place = check_path(path)
     if terms is not None and not os.path.lexists(place):
         make(place, terms())
-    return FileBook(place, wait)
+    return SqliteStore(place, wait)
 
 
-BATCH = 5_000
-"""Entries that are read in one transaction: charges in between need not wait for it."""
-
-
-def verified(book: Store, head: str | None) -> int:
-    """How many entries there are, if all follow from one another, and from the `head` that was kept, if there is one.
+def verify_store(store: Store, head: str | None) -> int:
+    """Return how many entries there are, if all follow from one another, and from the `head` that was kept, if any.
 
     Raises
     ------
     LedgerError
         naming the first entry that is wrong.
     """
-    path, before = book.path, book.state()
-    book.check_whole()
-    walk = Replay(book.origin, path)
+    path, before = store.path, store.state()
+    store.check_whole()
+    walk = Replay(store.origin, path)
     present = head in (None, walk.here.head)
-    while batch := book.after(walk.here.number, BATCH):
+    while batch := store.after(walk.here.number, BATCH):
         walk.take(batch)
         present = present or any(entry.hash == head for entry in batch)
     if walk.here.number < before.number:
         raise damaged(path, "entries vanished while it was read")
-    now = book.state()
+    now = store.state()
     if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
         raise damaged(path, "the neighboring relation that it keeps to is not that of its first charge that states one")
     if not present:
         raise damaged(path, "entries after the head you kept have vanished")
     return walk.here.number
-
-
-class Replay:
-    """Goes through all entries as if they were written now, some at a time."""
-
-    __slots__ = ("_approvals", "_open", "_path", "_terms", "here")
-
-    def __init__(self, origin: Origin, path: str) -> None:
-        self.here = origin.start
-        self._terms, self._path = origin.terms, path
-        self._open: dict[int, LedgerEntry] = {}
-        self._approvals = Approvals(path) if origin.terms.approval else None
-
-    def take(self, entries: Iterable[LedgerEntry]) -> None:
-        """The next entries.
-
-        Raises
-        ------
-        LedgerError
-            naming the first entry that does not follow from those before it.
-        """
-        for entry in entries:
-            check_chained(entry, self.here, self._path)
-            charge = None if entry.refund_of is None else self._open.pop(entry.refund_of, None)
-            self.here = after(entry, self.here, self._terms, charge, self._path)
-            if self._approvals is not None:
-                self._approvals.take(entry)
-            if entry.kind == "charge" and entry.refundable:
-                self._open[entry.number] = entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,19 +205,10 @@ class Reservation:
         ValueError
             if more is kept than was reserved, or it was refunded before.
         """
-        terms, book = self._ledger.terms, self._ledger._book
+        ledger, terms = self._ledger, self._ledger.terms
         spent = kept_of(kept, terms.order).where(terms.limits)
-        after = book.refund(self.number, self.hash, spent, checked_text("guarantee", repr(kept)))
+        after = ledger._store.refund(self.number, self.hash, spent, check_text("guarantee", repr(kept)))
         object.__setattr__(self, "_stood", after)
-
-
-def receipted_entry(book: Store, receipt: Receipt | str) -> LedgerEntry | None:
-    """The entry that a receipt, a hash or a token belongs to; None if there is none."""
-    if not isinstance(receipt, Receipt):
-        return book.find(checked_token(receipt))
-    entry = next(iter(book.after(receipt.entry - 1, 1)), None)
-    same = entry is not None and (entry.number, entry.purpose) == (receipt.entry, receipt.purpose)
-    return entry if same and book.find(checked_token(receipt.head)) is not None else None
 
 
 __all__ = ["Ledger", "Receipt", "Reservation"]
@@ -335,7 +261,7 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_book",)
+    __slots__ = ("_store",)
 
     @kind_of_words(
         "Ledger",
@@ -354,10 +280,9 @@ class Ledger:
         allow_mixed_neighbors: bool | None = None,
         wait: float = WAIT,
     ) -> None:
-        patience, mixed = number("wait", wait), allow_mixed_neighbors
-        terms = None if budget is None else lambda: Terms.of(budget, split, order, approval, mixed)
-        self._book = opened(path, patience, terms)
-        self.terms.check_same(budget, split, order, approval, mixed)
+        patience, wanted = number("wait", wait), (budget, split, order, approval, allow_mixed_neighbors)
+        self._store = open_store(path, patience, None if budget is None else lambda: Terms.of(*wanted))
+        self.terms.check_same(*wanted)
 
     @classmethod
     def open(
@@ -387,29 +312,29 @@ class Ledger:
 
     def __exit__(self, *error: object) -> None:
         """Hang up. The ledger may be used again: the next call opens what it needs."""
-        self._book.hang_up()
+        self._store.hang_up()
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r}, budget={self.budget})"
 
     def __str__(self) -> str:
         """How it stands, in one number; of a closed one first that it is; below, its delta."""
-        return in_words(self.terms, self.closed, self._book.state())
+        return describe_ledger(self.terms, self.closed, self._store.state())
 
     @property
     def path(self) -> str:
         """Where it is: the file, or the server's address without any password."""
-        return self._book.path
+        return self._store.path
 
     @property
     def name(self) -> str:
         """In short: the name of the file without its folder, or that of the ledger on its server."""
-        return self._book.name
+        return self._store.name
 
     @property
     def terms(self) -> Terms:
         """Budget, split, order and exact limits, as fixed when the ledger was made."""
-        return self._book.origin.terms
+        return self._store.origin.terms
 
     @property
     def budget(self) -> Guarantee:
@@ -419,27 +344,32 @@ class Ledger:
     @property
     def closed(self) -> str:
         """That it was closed for good, on which day and why, or where it goes on; empty for one that still books."""
-        return closed_words(self._book)
+        if not (why := self._store.state().closed):
+            return ""
+        days = [entry.time[:10] for entry in self._store.newest(2) if entry.kind in ("close", "moved")]
+        return f"closed for good on {min(days)}: {why}"
 
     @property
     def standing(self) -> Standing:
         """What is booked of the budget, in one number, and the largest pure charge that would be admitted now."""
-        return Standing.of_state(self.terms, self._book.state())
+        return Standing.of_state(self.terms, self._store.state())
 
     @property
     def spent(self) -> Balance:
         """The filter's sums, rounded up."""
-        return spent_of(self.terms, self._book.state().total)
+        return spent_of(self.terms, self._store.state().total)
 
     @property
     def remaining(self) -> Balance:
         """What each rule still admits, rounded down; nothing once it is closed."""
-        return left_here(self.terms, self._book.state())
+        here = self._store.state()
+        left = left_of_terms(self.terms, here.total)
+        return Balance(**{name: value and 0.0 for name, value in asdict(left).items()}) if here.closed else left
 
     @property
     def head(self) -> str:
         """The hash of the last entry. Whoever has kept it can tell whether entries vanished: `verify(head=...)`."""
-        return self._book.state().head
+        return self._store.state().head
 
     def plan(self, releases: int, *, delta: float = 0.0) -> PureDP | ApproxDP | ZCDP:
         """What each of so many equal releases may spend, all of them together all that is left: a `budget=` for each.
@@ -460,7 +390,7 @@ class Ledger:
             if nothing is left, or less delta than that.
         """
         n, own = count("releases", releases), number("delta", delta, below=1.0)
-        return share_of(self.terms, open_state(self._book), n, own)
+        return share_of(self.terms, self._open_state(), n, own)
 
     def charge(
         self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
@@ -504,11 +434,11 @@ class Ledger:
         most its own cost, "zcdp" if unused rounds are rounds that were not run (Theorem 38). In the others nothing
         comes back; a delta never does.
         """
-        said = checked_words(refundable, purpose=purpose, mechanism=mechanism, unit=unit, source=source)
-        counted = countable(self.terms, (guarantee, *others))
-        offers = [(cost, {**said, "guarantee": checked_text("guarantee", repr(one))}) for one, cost in counted]
-        after, which = self._book.charge(offers)
-        return Reservation(self, after.number, after.head, purpose, counted[which][0], after)
+        said = describe_charge(refundable, purpose=purpose, mechanism=mechanism, unit=unit, source=source)
+        costs = countable_costs(self.terms, (guarantee, *others))
+        offers = [(cost, {**said, "guarantee": check_text("guarantee", repr(one))}) for one, cost in costs]
+        after, which = self._store.charge(offers)
+        return Reservation(self, after.number, after.head, purpose, costs[which][0], after)
 
     def approve(self, request: int) -> None:
         """Approve the release that was asked for as entry `request`, as somebody else. It is noted in the chain.
@@ -520,7 +450,7 @@ class Ledger:
         ValueError
             if there is no such request, it was approved before, or the same user name asked for it.
         """
-        self._book.approve(request)
+        self._store.approve(request)
 
     def booked_since(self, head: str) -> int | None:
         """The number of the entry that the last `charge` or `reserve` of this object booked after `head`, or None.
@@ -528,46 +458,62 @@ class Ledger:
         For whoever was interrupted in a charge: keep `head` before it, and ask after it. The ledger decides, not
         memory. One thread at a time may charge between the two.
         """
-        return self._book.booked_since(head)
+        store = self._store
+        entry = store.find(store.tried) if store.tried else None
+        if entry is None or entry.kind != "charge":
+            return None
+        kept = store.find(head) if len(head) == 64 else None
+        if kept is None and head != store.origin.hash:
+            raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
+        return entry.number if kept is None or kept.number < entry.number else None
 
     def find(self, receipt: Receipt | str) -> LedgerEntry | None:
         """The entry of a `receipt`: a release's, an entry's hash or that of an `OutcomeUnknown`; None if there is none.
 
         None settles it: it was not booked and never will be, whatever of it is still under way to a server.
         """
-        return receipted_entry(self._book, receipt)
+        if not isinstance(receipt, Receipt):
+            return self._store.find(check_token(receipt))
+        entry = next(iter(self._store.after(receipt.entry - 1, 1)), None)
+        same = entry is not None and (entry.number, entry.purpose) == (receipt.entry, receipt.purpose)
+        return entry if same and self._store.find(check_token(receipt.head)) is not None else None
 
     def close(self, reason: str | None = None) -> None:
         """End the budget for good: nothing is booked from now on, and the `reason` is noted. Only an owner may.
 
         Nothing needs closing: between two calls a ledger holds nothing open, and the charges are on the disk.
         """
-        self._book.close("close", checked_reason(reason), "")
+        if reason is None:
+            raise TypeError(
+                "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
+                'any more, say why: close("the quarter is over")'
+            )
+        self._store.close("close", check_text("purpose", reason), "")
 
     def grant(self, role: str) -> None:
         """Let a `role` of the server charge and read, and nothing else. Only the owner may, and only on a server."""
-        self._book.share(role, allowed=True)
+        self._store.share(role, allowed=True)
 
     def revoke(self, role: str) -> None:
         """Take back what `grant` gave a `role`."""
-        self._book.share(role, allowed=False)
+        self._store.share(role, allowed=False)
 
     def if_charged(self, guarantee: Guarantee, *, unit: str = "") -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
-        total = after_charge(self.terms, open_state(self._book), guarantee, unit=unit).total
+        total = after_charge(self.terms, self._open_state(), guarantee, unit=unit).total
         return spent_of(self.terms, total), left_of_terms(self.terms, total)
 
     def standing_if(self, guarantee: Guarantee, *, unit: str = "") -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
-        return Standing.of_state(self.terms, after_charge(self.terms, open_state(self._book), guarantee, unit=unit))
+        return Standing.of_state(self.terms, after_charge(self.terms, self._open_state(), guarantee, unit=unit))
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
-        return first_with_room(self.terms, self._book.state(), guarantees)
+        return first_admitted(self.terms, self._store.state(), guarantees)
 
     def within(self, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
         """The budget, or what is left where only rounding parts them: a tenth 0.1 of 1 is 0.09999999999999995."""
-        return within(self.terms, self._book.state(), budget)
+        return clip_to_left(self.terms, self._store.state(), budget)
 
     def check(self, guarantee: Guarantee, *others: Guarantee, unit: str = "", fresh: bool = True) -> None:
         """Raise as `reserve` of these would; it books nothing and promises no room.
@@ -581,7 +527,13 @@ class Ledger:
         fresh
             False goes by what this object saw last, without another look.
         """
-        after_charge(self.terms, open_state(self._book, fresh=fresh), guarantee, *others, unit=unit)
+        after_charge(self.terms, self._open_state(fresh=fresh), guarantee, *others, unit=unit)
+
+    def _open_state(self, *, fresh: bool = True) -> State:
+        """Return where it stands, or stood when it was last seen; raise as a charge would if it was closed."""
+        here = self._store.state() if fresh else self._store.seen
+        check_open(self.path, here)
+        return here
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.
@@ -597,11 +549,13 @@ class Ledger:
         LedgerError
             naming the first entry that is wrong.
         """
-        return verified(self._book, head)
+        return verify_store(self._store, head)
 
     def entries(self, last: int | None = None) -> list[LedgerEntry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
-        return self._book.newest(checked_last(last, MOST_ENTRIES))
+        if last is not None and (isinstance(last, bool) or not isinstance(last, int) or last < 0):
+            raise ValueError("last must be a whole number, 0 or more: write last=20, for example")
+        return self._store.newest(MOST_ENTRIES if last is None else min(last, MOST_ENTRIES))
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
         """Write a page for whoever answers for the budget, and its table as CSV beside it (`q4.html`, `q4.csv`).

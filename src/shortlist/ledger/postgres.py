@@ -26,25 +26,38 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from shortlist._runtime import version
 from shortlist._signals import COMMAND
 from shortlist.accounting.guarantees import ApproxDP
-from shortlist.ledger.admission import admitted, check_neighbors, first_that_fits
 from shortlist.ledger.chain import (
+    CLOSING,
     FACTS,
     MOST_ENTRIES,
     NAMES,
-    RELATIONS,
-    Ends,
+    WORDS,
+    ApprovalNeeded,
     LedgerEntry,
     LedgerError,
     Offer,
     Origin,
     OutcomeUnknown,
-    State,
+    check_open,
+    check_path,
     damaged,
     digest,
     entry_of,
+    new_terms,
+    state_after,
 )
-from shortlist.ledger.filter import Amounts, Terms, refund_of
-from shortlist.ledger.sqlite import PAUSES, ApprovalNeeded, now
+from shortlist.ledger.filter import (
+    RELATIONS,
+    Amounts,
+    State,
+    Terms,
+    admit,
+    check_neighbors,
+    first_fitting,
+    refund_of,
+)
+from shortlist.ledger.ledger import on_server, verify_store
+from shortlist.ledger.sqlite import PAUSES, SqliteStore
 
 SHOWN = ("host", "hostaddr", "port", "user", "dbname", "service", "sslmode")
 """Of what libpq knows. Everything else might be a secret, or hold one."""
@@ -72,16 +85,22 @@ class Address:
         ValueError
             that does not repeat the URL, for there may be a password in it.
         """
-        parts = _parts(url)
-        if parts is None:
+        base, _, query = url.partition("?")
+        try:
+            query = query.replace("+", "%2B")  # libpq knows no other way to write a space than %20
+            words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+        except ValueError:
+            words = None
+        if words is None or "\0" in url or "%00" in url:
             raise ValueError(f"path must be the address of a server: {EXAMPLE}")
-        names, rest = parts
+        names = [value for word, value in words if word == "name"]
         if len(names) != 1 or not NAME.fullmatch(names[0]):
             raise ValueError(
                 "name must be given once, in letters, digits, dots, hyphens and underscores, 63 at most, beginning "
                 f"with a letter or a digit: {EXAMPLE}"
             )
-        options = _options(rest)
+        rest = urlencode([(word, value) for word, value in words if word != "name"], quote_via=quote)
+        options = _options(f"{base}?{rest}" if rest else base)
         if options is None:
             raise ValueError(f"path must be the address of a server as libpq has them: {EXAMPLE}")
         return cls(names[0], {**PATIENCE, **options})
@@ -114,19 +133,6 @@ class Address:
     def __reduce__(self) -> Any:
         """A copy in another process has no password: libpq finds it where it found it here, in a file of passwords."""
         return Address, (self.name, {name: one for name, one in self._options.items() if name not in SECRET})
-
-
-def _parts(url: str) -> tuple[list[str], str] | None:
-    """(the names, the URL without them)."""
-    base, _, query = url.partition("?")
-    try:
-        query = query.replace("+", "%2B")  # libpq knows no other way to write a space than %20
-        words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
-    except ValueError:
-        return None
-    rest = urlencode([(word, value) for word, value in words if word != "name"], quote_via=quote)
-    names = [value for word, value in words if word == "name"]
-    return None if "\0" in url or "%00" in url else (names, f"{base}?{rest}" if rest else base)
 
 
 def _options(url: str) -> dict[str, Any] | None:
@@ -203,7 +209,7 @@ class Lines:
                 line = self._idle.pop()
                 if not line.closed:
                     return line, True
-        return _dialled(self._address), False
+        return _connect(self._address), False
 
     def keep(self, line: Line) -> None:
         """For the next call."""
@@ -230,7 +236,10 @@ class Lines:
                 good = not line.closed
                 return answer
             finally:
-                self._done(line, good)
+                if good:
+                    self.keep(line)
+                else:
+                    line.close()
         except Failed as failed:
             if not used or failed.alive or failed.code == "unknown":
                 raise
@@ -240,14 +249,8 @@ class Lines:
         self.hang_up()  # they are as old as the one that is dead
         return self.use(work)
 
-    def _done(self, line: Line, good: bool) -> None:
-        if good:
-            self.keep(line)
-        else:
-            line.close()
 
-
-def _dialled(address: Address) -> Line:
+def _connect(address: Address) -> Line:
     code = None
     try:
         line = Line.connect(autocommit=True, prepare_threshold=None, **address.login())
@@ -278,7 +281,7 @@ def _refusal(address: Address) -> str:
     try:
         if not _report_codes(request):
             return "57P03" if pq.PGconn.ping(target) == pq.Ping.REJECT else "08001"
-        if _connects(request, time.monotonic() + DIAGNOSIS):
+        if _finish_connecting(request, time.monotonic() + DIAGNOSIS):
             return "53300"
         codes = [code.decode() for code in CODE.findall(request.error_message)]
     except psycopg.Error:
@@ -301,7 +304,7 @@ def _report_codes(request: pq.abc.PGconn) -> bool:
     return True
 
 
-def _connects(request: pq.abc.PGconn, until: float) -> bool:
+def _finish_connecting(request: pq.abc.PGconn, until: float) -> bool:
     """Whether a connection that was started is made before it is too late."""
     waits = selectors.EVENT_WRITE
     while request.status != pq.ConnStatus.BAD and (left := until - time.monotonic()) > 0:
@@ -349,7 +352,7 @@ def together(
         if commit is None or [cursor.statusmessage for cursor in cursors[commit : commit + 1]] != ["COMMIT"]:
             raise
         line.close()  # with it ends what it holds
-    return list(map(_rows, cursors))
+    return [cursor.fetchall() if cursor.description is not None else [] for cursor in cursors]
 
 
 def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False) -> Found:
@@ -394,10 +397,6 @@ def booked(line: Line, number: int, query: str, parameters: Sequence[object]) ->
 
 def _plain(statement: tuple[str, Sequence[object] | None]) -> tuple[Any, ...]:
     return statement if statement[1] is not None else (statement[0],)
-
-
-def _rows(cursor: Any) -> list[tuple[Any, ...]]:
-    return cursor.fetchall() if cursor.description is not None else []
 
 
 def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
@@ -480,33 +479,53 @@ class Making:
     def __init__(self, address: Address, wait: float) -> None:
         self._address, self._lines, self._wait = address, Lines(address), wait
 
-    def unless_there(self, terms: Callable[[], Terms]) -> None:
+    def make(self, terms: Callable[[], Terms]) -> None:
         """Make a new ledger, unless there is one of that name or nobody told this role."""
         if not self._is_there():
             fixed = terms()
-            content = {**fixed.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
-            self._copied(fixed, json.dumps(content), [], others=True)
+            self.copy(fixed, new_terms(fixed), [], others=True)
 
-    def copy(self, terms: Terms, content: str, entries: Sequence[LedgerEntry], *, rehearse: bool = False) -> None:
+    def copy(
+        self,
+        terms: Terms,
+        content: str,
+        entries: Sequence[LedgerEntry],
+        *,
+        rehearse: bool = False,
+        others: bool = False,
+    ) -> None:
         """Make a ledger with these entries, whole or not at all, unless it is there already.
 
         Raises
         ------
         LedgerError
-            if there is another one of that name; when it is only rehearsed, if there is any.
+            if there is another one of that name, and `others` is false; when it is only rehearsed, if there is any.
         """
-        self._copied(terms, content, entries, rehearse=rehearse)
 
-    def _copied(
-        self, terms: Terms, content: str, entries: Sequence[LedgerEntry], rehearse: bool = False, others: bool = False
-    ) -> None:
         def work(line: Line) -> None:
-            with line.transaction(force_rollback=rehearse):
-                if not self._make(line, terms, content, entries) and not others:
-                    self._check_same(line, content, entries, rehearse)
+            if not self._make(line, terms, content, entries) and not others:
+                self._check_same(line, content, entries, rehearse)
+
+        self._run(work, undo=rehearse)
+
+    def upgrade(self) -> bool:
+        """Upgrade the schema of a database in which there are ledgers; False for a role that may not."""
+        try:
+            self._run(self._bring_up_to_date)
+        except LedgerError:
+            return False
+        return True
+
+    def _run(self, work: Callable[[Line], None], *, undo: bool = False) -> None:
+        """Run `work` in one transaction on a connection of its own, as others let it."""
+
+        def transaction(line: Line) -> None:
+            with line.transaction(force_rollback=undo):
+                work(line)
 
         try:
-            patiently(str(self._address), self._wait, lambda: self._lines.use(lambda line: in_codes(line, work)))
+            path = str(self._address)
+            patiently(path, self._wait, lambda: self._lines.use(lambda line: in_codes(line, transaction)))
         finally:
             self._lines.hang_up()
 
@@ -538,25 +557,16 @@ class Making:
             _fill(line, made[0][0], entries)
         return bool(made)
 
-    def upgraded(self) -> bool:
-        """Upgrade the schema of a database in which there are ledgers; False for a role that may not."""
-
-        def work(line: Line) -> None:
-            with line.transaction():
-                self._bring_up_to_date(line)
-
-        try:
-            patiently(str(self._address), self._wait, lambda: self._lines.use(lambda line: in_codes(line, work)))
-        except LedgerError:
-            return False
-        finally:
-            self._lines.hang_up()
-        return True
-
     def _bring_up_to_date(self, line: Line) -> None:
         """Make the newest schema of the one that is there, as its owner: what is added must be theirs too."""
         rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
-        self._check_database(line)
+        ((encoding, old),) = rows_of(
+            line, "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
+        )
+        if encoding != "UTF8" or old:
+            raise LedgerError(
+                f"{self._address} cannot hold ledgers: it needs PostgreSQL 13 or later, and a database in UTF8"
+            )
         there = _schema_of(line)
         if 0 < there < NEWEST:
             ((owner,),) = rows_of(
@@ -574,15 +584,6 @@ class Making:
         there = rows_of(line, same, (self._address.name, self._address.name, heads[-1]))
         if rehearse or [row[0] for row in there] != list(heads):
             raise LedgerError(f"{self._address} is there already: choose another name")
-
-    def _check_database(self, line: Line) -> None:
-        ((encoding, old),) = rows_of(
-            line, "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
-        )
-        if encoding != "UTF8" or old:
-            raise LedgerError(
-                f"{self._address} cannot hold ledgers: it needs PostgreSQL 13 or later, and a database in UTF8"
-            )
 
 
 def _schema_of(line: Line) -> int:
@@ -602,9 +603,8 @@ def _fill(line: Line, ledger: int, entries: Sequence[LedgerEntry]) -> None:
     charges, rows = 0, []
     for entry in entries:
         charges += entry.kind == "charge"
-        texts = ("mechanism", "guarantee", "purpose", "unit", "version", "refundable", "who", "source")
         columns: dict[str, Any] = {name: getattr(entry, name) for name in (*NAMES, *FACTS)}
-        columns |= {name: json.dumps(columns[name]) for name in texts if columns[name] is not None}
+        columns |= {name: json.dumps(columns[name]) for name in TEXTS if columns[name] is not None}
         rows.append((ledger, *columns.values(), charges))
     marks = ", ".join(["%s"] * len(rows[0]))
     with line.cursor() as cursor:
@@ -641,7 +641,6 @@ COLUMNS = ", ".join(f'"{name}"' for name in (*NAMES, *FACTS))
 ENTRY = ", ".join(f'(booked.entry)."{name}"' for name in (*NAMES, *FACTS))
 TEXTS = ("mechanism", "guarantee", "purpose", "unit", "version", "refundable", "who", "source")
 """Columns that hold JSON strings."""
-SAID = ("guarantee", "mechanism", "purpose", "unit", "refundable", "source")
 MISTAKES = {
     "SL005": "this reservation is not in the ledger: refund what reserve returned, as the role that reserved",
     "SL006": "this reservation was refunded already: a refund is given once",
@@ -658,7 +657,7 @@ class OldSchemaError(LedgerError):
     """A ledger that its owner has to upgrade first."""
 
 
-class ServerBook:
+class PostgresStore:
     """Reads in one round trip, writes in two; both look first whether it is the ledger that was opened."""
 
     __slots__ = ("_address", "_lines", "_number", "origin", "path", "seen", "tried", "wait")
@@ -678,11 +677,11 @@ class ServerBook:
         address = Address.of(url)
         making = Making(address, wait)
         if terms is not None:
-            making.unless_there(terms)
+            making.make(terms)
         try:
             return cls(address, wait)
         except OldSchemaError:
-            if not making.upgraded():
+            if not making.upgrade():
                 raise
         return cls(address, wait)
 
@@ -702,17 +701,17 @@ class ServerBook:
 
         def work(line: Line, before: State, token: str) -> tuple[LedgerEntry | None, State | None]:
             nonlocal which
-            which = first_that_fits(terms, before, [cost for cost, _ in offers])
+            which = first_fitting(terms, before, [cost for cost, _ in offers])
             cost, said = offers[which]
             check_neighbors(terms, before, said["unit"])
-            admitted(terms, before, cost)
+            admit(terms, before, cost)
             self.tried = token
-            words = [*(json.dumps(said[name]) for name in SAID), json.dumps(version()), *cost.as_text()]
+            words = [*(json.dumps(said[name]) for name in WORDS), json.dumps(version()), *cost.as_text()]
             return self._booked(line, "charge", token, *words)
 
         entry, after = self._write(work)
         if entry is None:  # others took the room between the look and the booking
-            admitted(terms, self.state(), offers[which][0])
+            admit(terms, self.state(), offers[which][0])
             raise LedgerError(f"{self.path} has no room for this now, or the server counts otherwise than shortlist")
         if entry.kind == "request" or after is None:
             raise ApprovalNeeded(self.path, entry.number)
@@ -775,16 +774,6 @@ class ServerBook:
             rows = self._read(lambda line, _: self._rows(line, "with_hash", token))
         return rows[0] if rows else None
 
-    def booked_since(self, head: str) -> int | None:
-        """The number of the entry that the last charge was to book, if it is there and came after `head`."""
-        entry = None if self.tried is None else self.find(self.tried)
-        if entry is None or entry.kind != "charge":
-            return None
-        then = self.find(head) if len(head) == 64 else None
-        if then is None and head != self.origin.hash:
-            raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
-        return entry.number if then is None or then.number < entry.number else None
-
     def check_whole(self) -> None:
         """Nothing: the server looks after its pages, where they have checksums."""
 
@@ -816,8 +805,7 @@ class ServerBook:
 
         def once(line: Line) -> Found:
             before = self._checked(line)
-            if before.closed:
-                raise LedgerError(f"{self.path} was closed for good and books nothing more: {before.closed}")
+            check_open(self.path, before)
             return work(line, before, token)
 
         def tried() -> Found | Failed:
@@ -847,7 +835,7 @@ class ServerBook:
             return entry, None
         if entry.hash != entry.chained(previous):
             raise damaged(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
-        after = State.after(entry, charges, self.seen.neighbors)
+        after = state_after(entry, charges, self.seen.neighbors)
         self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
         return entry, after
 
@@ -892,15 +880,8 @@ class ServerBook:
         """By the last entry, and what the server counts up to it. A long first entry is left to `verify`."""
         if neighbors not in (None, *RELATIONS):
             raise damaged(self.path, "the neighboring relation that it keeps to cannot be read")
-        if not ends:
-            return origin.start
         entries = {entry.number: entry for entry in (self._entry(row[:-1]) for row in ends)}
-        last = entries[max(entries)]
-        if last.number > 1 and last.number - 1 not in entries:
-            raise damaged(self.path, "entries are missing")
-        refunded = None if last.refund_of is None else entries.get(last.refund_of)
-        both = Ends(entries.get(1), entries.get(last.number - 1), last, refunded)
-        return origin.stands(both, ends[-1][-1], self.path, neighbors or "")
+        return origin.state_at_end(entries, ends[-1][-1] if ends else 0, self.path, neighbors or "")
 
     def _rows(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
         marks = ", ".join(["%s"] * (1 + len(words)))
@@ -914,3 +895,36 @@ class ServerBook:
         except (ValueError, TypeError):
             raise damaged(self.path, f"entry {columns['number']} is not what a ledger writes") from None
         return entry_of(tuple({**columns, **texts}.values()), self.path)
+
+
+def move(source: str, url: str, wait: float) -> str:
+    """Close a ledger's file for good and go on with its chain on a server, as the owner there; returns the new address.
+
+    Everything is tried on the server before, and undone. Interrupted after the file was closed, the same call goes on
+    where it was; once the ledger has arrived the file says so, and it cannot be moved again.
+
+    Raises
+    ------
+    LedgerError
+        if either cannot be used, there is a ledger of that name already, or the file went elsewhere.
+    """
+    if on_server(source) or not on_server(url):
+        raise ValueError("move takes a ledger's file and the address of a server: move q4.db postgresql://...")
+    address = Address.of(url)
+    if not address.says_where:  # the same call, made again, must not go to another server than the first one
+        raise ValueError(f"move takes an address with its host and database written out: {EXAMPLE}")
+    book, making, target = SqliteStore(check_path(source), wait), Making(address, wait), str(address)
+    verify_store(book, None)
+    content, entries = book.content(), book.after(0, MOST_ENTRIES)
+    closing = [entry for entry in entries if entry.kind in CLOSING]
+    if not closing:
+        making.copy(book.origin.terms, content, entries, rehearse=True)
+        book.close("close", "moved to a server", target)
+        entries = book.after(0, MOST_ENTRIES)  # others may have charged the file until it was closed
+    elif len(closing) > 1 or closing[0].source != target:
+        went = f"it goes on as {closing[0].source}" if closing[0].source else closing[0].purpose
+        raise LedgerError(f"{book.path} was closed for good: {went}")
+    kept = [entry for entry in entries if entry.kind not in CLOSING]
+    making.copy(book.origin.terms, content, kept)
+    book.close("moved", "it has arrived", target)
+    return target

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import json
 import os
 import secrets
 import sqlite3
@@ -16,35 +15,45 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, TypeVar
 
 from shortlist._runtime import version
 from shortlist._signals import COMMAND
-from shortlist.ledger.admission import admitted, check_neighbors, first_that_fits
 from shortlist.ledger.chain import (
     CLOSING,
     FACTS,
     LONGEST_TERMS,
     MOST_ENTRIES,
     NAMES,
-    RELATIONS,
-    STATED,
     WORDS,
-    Ends,
+    ApprovalNeeded,
     LedgerEntry,
     LedgerError,
     Offer,
     Origin,
-    State,
+    check_open,
     damaged,
     digest,
     entry_of,
+    new_terms,
+    now,
+    state_after,
     user_name,
 )
-from shortlist.ledger.filter import ZERO, Amounts, Terms, refund_of
+from shortlist.ledger.filter import (
+    RELATIONS,
+    STATED,
+    ZERO,
+    Amounts,
+    State,
+    Terms,
+    admit,
+    check_neighbors,
+    first_fitting,
+    refund_of,
+)
 
 Found = TypeVar("Found")
 
@@ -310,42 +319,33 @@ INDEX = "sqlite_autoindex_entries_1"
 """What SQLite made of "UNIQUE": it has a place for every entry, so it tells how many there must be."""
 
 _GROWS = "BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END"
-_FIXED = "BEGIN SELECT RAISE(ABORT, 'terms are fixed'); END"
-_OBJECTS = {
-    ("table", "terms", "terms"): "CREATE TABLE terms (content TEXT NOT NULL)",
-    ("table", "entries", "entries"): """CREATE TABLE entries (
+
+
+def _describe_table(name: str, columns: str, reason: str = _GROWS) -> dict[tuple[str, str, str], str]:
+    """Return the statements that make a table whose rows stay, by (type, name, table), word for word as in the file."""
+    return {
+        ("table", name, name): f"CREATE TABLE {name} ({columns})",
+        ("trigger", f"{name}_stay", name): f"CREATE TRIGGER {name}_stay BEFORE UPDATE ON {name} {reason}",
+        ("trigger", f"{name}_remain", name): f"CREATE TRIGGER {name}_remain BEFORE DELETE ON {name} {reason}",
+    }
+
+
+_ENTRIES = """
     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, mechanism TEXT NOT NULL,
     guarantee TEXT NOT NULL, purpose TEXT NOT NULL, unit TEXT NOT NULL, version TEXT NOT NULL,
     refundable TEXT NOT NULL, refund_of INTEGER UNIQUE,
     epsilon TEXT, curve TEXT, delta TEXT NOT NULL,
     total_epsilon TEXT, total_curve TEXT, total_delta TEXT NOT NULL,
     hash TEXT NOT NULL
-)""",
-    ("trigger", "entries_stay", "entries"): f"CREATE TRIGGER entries_stay BEFORE UPDATE ON entries {_GROWS}",
-    ("trigger", "entries_remain", "entries"): f"CREATE TRIGGER entries_remain BEFORE DELETE ON entries {_GROWS}",
-    ("trigger", "terms_stay", "terms"): f"CREATE TRIGGER terms_stay BEFORE UPDATE ON terms {_FIXED}",
-    ("trigger", "terms_remain", "terms"): f"CREATE TRIGGER terms_remain BEFORE DELETE ON terms {_FIXED}",
-}
+"""
+_FIXED = "BEGIN SELECT RAISE(ABORT, 'terms are fixed'); END"
+_OBJECTS = _describe_table("terms", "content TEXT NOT NULL", _FIXED) | _describe_table("entries", _ENTRIES)
 """Word for word as 0.1.0 wrote it: a file with anything else in it is not believed."""
-_ADDED = {
-    ("table", "facts", "facts"): """CREATE TABLE facts (
-    number INTEGER PRIMARY KEY, who TEXT NOT NULL, source TEXT NOT NULL, request INTEGER
-)""",
-    ("trigger", "facts_stay", "facts"): f"CREATE TRIGGER facts_stay BEFORE UPDATE ON facts {_GROWS}",
-    ("trigger", "facts_remain", "facts"): f"CREATE TRIGGER facts_remain BEFORE DELETE ON facts {_GROWS}",
-}
+_ADDED = _describe_table(
+    "facts", "\n    number INTEGER PRIMARY KEY, who TEXT NOT NULL, source TEXT NOT NULL, request INTEGER\n"
+)
 """What schema 2 has beside that: who asked, which table and columns, and which request an entry belongs to."""
-_NEIGHBORS = {
-    ("table", "neighbors", "neighbors"): """CREATE TABLE neighbors (
-    number INTEGER PRIMARY KEY, relation TEXT NOT NULL
-)""",
-    ("trigger", "neighbors_stay", "neighbors"): f"CREATE TRIGGER neighbors_stay BEFORE UPDATE ON neighbors {_GROWS}",
-    (
-        "trigger",
-        "neighbors_remain",
-        "neighbors",
-    ): f"CREATE TRIGGER neighbors_remain BEFORE DELETE ON neighbors {_GROWS}",
-}
+_NEIGHBORS = _describe_table("neighbors", "\n    number INTEGER PRIMARY KEY, relation TEXT NOT NULL\n")
 """What schema 6 has beside that: the first charge that states a neighboring relation, and which."""
 _ENDING = "substr(CAST(unit AS BLOB), -{}) = CAST('{}' AS BLOB)"
 _RELATION = " ".join(
@@ -355,13 +355,18 @@ _RELATION = " ".join(
 _FIRST = f"""(SELECT number, relation FROM (SELECT number, kind, CASE {_RELATION} END AS relation FROM entries)
     WHERE kind = 'charge' AND relation IS NOT NULL ORDER BY number LIMIT 1)"""
 """The same, looked for in the entries. A text ends where it ends, and not at a zero byte, where SQLite would end it."""
-_INDEX_ROW = ("index", INDEX, "entries", None)
+
+
+def _schema_rows(*tables: Mapping[tuple[str, str, str], str]) -> set[tuple[str | None, ...]]:
+    rows: set[tuple[str | None, ...]] = {(*key, statement) for table in tables for key, statement in table.items()}
+    return rows | {("index", INDEX, "entries", None)}
+
+
 _SCHEMA_ROWS = {
-    1: {*((*key, sql) for key, sql in _OBJECTS.items()), _INDEX_ROW},
-    2: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED).items()), _INDEX_ROW},
-    SCHEMA: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED | _NEIGHBORS).items()), _INDEX_ROW},
+    1: _schema_rows(_OBJECTS),
+    **dict.fromkeys((2, 4, *CLOSED_BEFORE), _schema_rows(_OBJECTS, _ADDED)),
+    **dict.fromkeys((SCHEMA, CLOSED), _schema_rows(_OBJECTS, _ADDED, _NEIGHBORS)),
 }
-_SCHEMA_ROWS |= {**dict.fromkeys((4, *CLOSED_BEFORE), _SCHEMA_ROWS[2]), CLOSED: _SCHEMA_ROWS[SCHEMA]}
 _SETTINGS = {"journal_mode": "delete", "encoding": "UTF-8", "auto_vacuum": 0, "freelist_count": 0}
 
 
@@ -392,16 +397,6 @@ def schema_of(db: sqlite3.Connection) -> int:
     return int(_setting(db, "user_version"))
 
 
-def is_closed(db: sqlite3.Connection) -> bool:
-    """Whether the file says that it was closed."""
-    return schema_of(db) in (*CLOSED_BEFORE, CLOSED)
-
-
-def neighbors_in(db: sqlite3.Connection) -> str:
-    """The table, or a query in its place, of the first charge that states a neighboring relation."""
-    return "neighbors" if schema_of(db) >= SCHEMA else _FIRST
-
-
 def upgrade(db: sqlite3.Connection) -> None:
     """Give an older file what it lacks, in the transaction of its first write. No row is touched."""
     schema = schema_of(db)
@@ -413,11 +408,6 @@ def upgrade(db: sqlite3.Connection) -> None:
             db.execute(statement)
         db.execute(f"INSERT INTO neighbors SELECT number, relation FROM {_FIRST}")
         db.execute(f"PRAGMA user_version = {SCHEMA}")
-
-
-def mark_closed(db: sqlite3.Connection) -> None:
-    """In the transaction that closes it."""
-    db.execute(f"PRAGMA user_version = {CLOSED}")
 
 
 def _setting(db: sqlite3.Connection, name: str) -> Any:
@@ -457,7 +447,6 @@ def make(path: str, terms: Terms) -> None:
 
 def _build(turn: Turn, path: str, terms: Terms) -> None:
     """A new ledger in a new file, for its owner's eyes alone."""
-    content = {**terms.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
     open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)).close()
     db = turn.connect(path, "rw")
     db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -465,7 +454,7 @@ def _build(turn: Turn, path: str, terms: Terms) -> None:
     db.execute("BEGIN EXCLUSIVE")
     for statement in (_OBJECTS | _ADDED | _NEIGHBORS).values():
         db.execute(statement)
-    db.execute("INSERT INTO terms VALUES (?)", (json.dumps(content),))
+    db.execute("INSERT INTO terms VALUES (?)", (new_terms(terms),))
     db.execute("COMMIT")
     db.close()
 
@@ -486,26 +475,11 @@ def _sync_folder(path: str) -> None:
             os.close(folder)
 
 
-def now() -> str:
-    """The time in UTC, as a ledger's entry has it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 _ROWS = {
     1: f"SELECT {', '.join(NAMES)}, NULL, NULL, NULL FROM entries",
     2: f"SELECT {', '.join((*NAMES, *FACTS))} FROM entries LEFT JOIN facts USING (number)",
 }
 """By schema; what is not there is as in 2."""
-
-
-def read_origin(db: sqlite3.Connection, path: str) -> Origin:
-    """The terms in the file, if their limits keep their budget."""
-    return Origin.of(read_content(db, path), path)
-
-
-def is_of(db: sqlite3.Connection, origin: Origin, path: str) -> bool:
-    """Whether the file was made with these very terms."""
-    return digest(read_content(db, path)) == origin.hash
 
 
 def read_content(db: sqlite3.Connection, path: str) -> str:
@@ -521,37 +495,32 @@ def read_state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
 
     The index must have as many entries as there are, so that damage which hides the last ones is found.
     """
-    rows = read(db, path, "ORDER BY number DESC LIMIT 2")
+    rows, schema = read(db, path, "ORDER BY number DESC LIMIT 2"), schema_of(db)
     ((many, refunds),) = db.execute(f"SELECT count(*), count(refund_of) FROM entries INDEXED BY {INDEX}").fetchall()
-    if many != (rows[0].number if rows else 0) or _has_more_facts(db, many):
+    more_facts = "SELECT 1 FROM facts WHERE number > ? OR number < 1 LIMIT 1"
+    if many != (rows[0].number if rows else 0) or (schema > 1 and db.execute(more_facts, (many,)).fetchall()):
         raise damaged(path, "entries are missing")
-    if is_closed(db) != any(row.kind in CLOSING for row in rows[:1]):
+    if (schema in (*CLOSED_BEFORE, CLOSED)) != any(row.kind in CLOSING for row in rows[:1]):
         raise damaged(path, "whether it was closed is not what its version number says")
     if not rows:
         return origin.start
-    last = rows[0]
-    charges = _charges(db) if origin.terms.approval or last.kind in CLOSING else many - refunds
-    charge = [] if last.refund_of is None else read(db, path, "WHERE number = ?", last.refund_of)
-    ends = Ends.of(read(db, path, "WHERE number = 1"), rows, charge)
-    return origin.stands(ends, charges, path, "" if last.kind in CLOSING else _neighbors(db, path))
+    last, charges = rows[0], many - refunds
+    if origin.terms.approval or last.kind in CLOSING:
+        ((charges,),) = db.execute("SELECT count(*) FROM entries WHERE kind = 'charge'").fetchall()
+    if last.refund_of is not None:
+        rows += read(db, path, "WHERE number = ?", last.refund_of)
+    ends = {row.number: row for row in (*rows, *read(db, path, "WHERE number = 1"))}
+    neighbors = "" if last.kind in CLOSING else _neighbors(db, path)
+    return origin.state_at_end(ends, charges, path, neighbors)
 
 
 def _neighbors(db: sqlite3.Connection, path: str) -> str:
     """The neighboring relation of the first charge that states one; "" if none does."""
-    rows = db.execute(f"SELECT relation FROM {neighbors_in(db)} LIMIT 2").fetchall()
+    table = "neighbors" if schema_of(db) >= SCHEMA else _FIRST
+    rows = db.execute(f"SELECT relation FROM {table} LIMIT 2").fetchall()
     if len(rows) > 1 or any(relation not in RELATIONS for (relation,) in rows):
         raise damaged(path, "the neighboring relation that it keeps to cannot be read")
     return rows[0][0] if rows else ""
-
-
-def _has_more_facts(db: sqlite3.Connection, many: int) -> bool:
-    if schema_of(db) == 1:
-        return False
-    return bool(db.execute("SELECT 1 FROM facts WHERE number > ? OR number < 1 LIMIT 1", (many,)).fetchall())
-
-
-def _charges(db: sqlite3.Connection) -> int:
-    return int(db.execute("SELECT count(*) FROM entries WHERE kind = 'charge'").fetchall()[0][0])
 
 
 def holds(db: sqlite3.Connection, state: State) -> bool:
@@ -600,43 +569,8 @@ def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amoun
     if entry.relation and not before.neighbors:
         db.execute("INSERT INTO neighbors VALUES (?, ?)", (entry.number, entry.relation))
     if entry.kind in CLOSING:
-        mark_closed(db)
-    return State.after(replace(entry, hash=head), before.charges + (entry.kind == "charge"), before.neighbors)
-
-
-class ApprovalNeeded(Exception):  # noqa: N818 - the name users read
-    """A release that waits for somebody else's approval. Nothing was charged, nothing was looked at.
-
-    Parameters
-    ----------
-    path
-        The ledger's file.
-    request
-        The number of the entry that asks for it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import shortlist as sl
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = sl.Ledger(f"{folder.name}/year.db", budget=sl.PureDP(1.0), approval=True)
-    >>> try:
-    ...     sl.select([9, 1], epsilon=0.5, ledger=ledger)
-    ... except sl.privacy.ApprovalNeeded as waits:
-    ...     waits.request
-    1
-    >>> folder.cleanup()
-    """
-
-    def __init__(self, path: str, request: int) -> None:
-        super().__init__(path, request)
-        self.path, self.request = path, request
-
-    def __str__(self) -> str:
-        return (
-            f"entry {self.request} of {self.path} waits for somebody else's approval (`shortlist ledger approve "
-            f"LEDGER {self.request}`); then ask the same again. Nothing was charged, nothing was looked at"
-        )
+        db.execute(f"PRAGMA user_version = {CLOSED}")
+    return state_after(replace(entry, hash=head), before.charges + (entry.kind == "charge"), before.neighbors)
 
 
 def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost: Amounts) -> int | None:
@@ -649,7 +583,8 @@ def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost
     entries = read(db, path, f"WHERE kind = 'request' AND {same} ORDER BY number DESC", *words)
     kinds = {entry.number: _kinds_of(db, entry.number) for entry in entries if cost.within(entry.amounts)}
     unused = [number for number, entered in kinds.items() if "charge" not in entered]
-    return next((number for number in unused if "approval" in kinds[number]), unused[0] if unused else None)
+    ready = [number for number in unused if "approval" in kinds[number]]  # an unfinished generator loses interrupts
+    return next(iter((*ready, *unused)), None)
 
 
 def approved(db: sqlite3.Connection, request: int) -> bool:
@@ -665,22 +600,18 @@ def approve(db: sqlite3.Connection, path: str, before: State, request: object) -
     ValueError
         if it is none, was approved before, or is their own.
     """
-    entry = _approvable(db, path, request)
-    texts: dict[str, Any] = {name: getattr(entry, name) for name in WORDS if name != "refundable"}
-    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": entry.number}
-    return append(db, before, ZERO, before.total, **texts, **noted)
-
-
-def _approvable(db: sqlite3.Connection, path: str, request: object) -> LedgerEntry:
     known = type(request) is int and 1 <= request <= MOST_ENTRIES
     rows = read(db, path, "WHERE number = ?", request) if known else []
     if not rows or rows[0].kind != "request":
         raise ValueError("request must be the number of an entry that asks for approval: see `shortlist ledger show`")
-    if approved(db, rows[0].number):
-        raise ValueError(f"entry {rows[0].number} was approved already")
-    if rows[0].who == user_name():
-        raise ValueError(f"entry {rows[0].number} must be approved by another user than the one who asked")
-    return rows[0]
+    entry = rows[0]
+    if approved(db, entry.number):
+        raise ValueError(f"entry {entry.number} was approved already")
+    if entry.who == user_name():
+        raise ValueError(f"entry {entry.number} must be approved by another user than the one who asked")
+    texts: dict[str, Any] = {name: getattr(entry, name) for name in WORDS if name != "refundable"}
+    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": entry.number}
+    return append(db, before, ZERO, before.total, **texts, **noted)
 
 
 def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
@@ -689,52 +620,14 @@ def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
     return {kind for (kind,) in db.execute(query, (request, request)).fetchall()}
 
 
-class Approvals:
-    """The requests of a ledger that is read again: each approved once, by another user, then charged once.
-
-    What is charged is no more than was asked for, where the request says how much: those of schema 2 do not.
-    """
-
-    __slots__ = ("_path", "_ready", "_waiting")
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._waiting: dict[int, LedgerEntry] = {}
-        self._ready: dict[int, LedgerEntry] = {}
-
-    def take(self, entry: LedgerEntry) -> None:
-        """The next entry.
-
-        Raises
-        ------
-        LedgerError
-            if it was not approved, or is an approval of nothing.
-        """
-        number = entry.request or 0
-        if entry.kind == "request":
-            self._waiting[entry.number] = entry
-        elif entry.kind == "approval":
-            request = self._waiting.pop(number, None)
-            if request is None or request.who == entry.who:
-                raise damaged(self._path, f"entry {entry.number} approves no request of another user")
-            self._ready[number] = request
-        elif entry.kind == "charge":
-            request = self._ready.pop(number, None)
-            if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
-                raise damaged(self._path, f"entry {entry.number} was not approved")
-            limit = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
-            if request.amounts != ZERO and not entry.amounts.within(limit):
-                raise damaged(self._path, f"entry {entry.number} costs more than was approved")
-
-
-class FileBook:
+class SqliteStore:
     """Reads and writes, each in one transaction in which the file is checked first."""
 
     __slots__ = ("origin", "path", "seen", "tried", "wait")
 
     def __init__(self, path: str, wait: float) -> None:
         self.path, self.wait = path, wait
-        self.tried: State | None = None
+        self.tried: str | None = None
         self.origin, self.seen = in_transaction(path, self._first_look, wait=wait)
 
     @property
@@ -760,8 +653,8 @@ class FileBook:
 
         def checked(db: Connection) -> State:
             before = self._checked(db)
-            if before.closed and not closed:
-                raise LedgerError(f"{self.path} was closed for good and books nothing more: {before.closed}")
+            if not closed:
+                check_open(self.path, before)
             return work(db, before)
 
         after = in_transaction(self.path, checked, write=True, wait=self.wait)
@@ -778,10 +671,10 @@ class FileBook:
         def work(db: Connection, before: State) -> State:
             nonlocal which
             waiting.clear()  # a try that found the file locked did not happen
-            which = first_that_fits(terms, before, [cost for cost, _ in offers])
+            which = first_fitting(terms, before, [cost for cost, _ in offers])
             cost, said = offers[which]
             check_neighbors(terms, before, said["unit"])
-            amounts, total = admitted(terms, before, cost)
+            amounts, total = admit(terms, before, cost)
             price = cost.where(terms.limits)
             request = request_for(db, self.path, said, price) if terms.approval else None
             if terms.approval and (request is None or not approved(db, request)):
@@ -789,8 +682,9 @@ class FileBook:
                 request_row = {"kind": "request", "refund_of": None, **said}
                 return before if request else append(db, before, price, before.total, **request_row)
             booked = {"kind": "charge", "refund_of": None, "request": request, **said}
-            self.tried = append(db, before, amounts, total, **booked)
-            return self.tried
+            after = append(db, before, amounts, total, **booked)
+            self.tried = after.head
+            return after
 
         after = self.write(work)
         if waiting:
@@ -839,22 +733,6 @@ class FileBook:
         rows = self.read(lambda db: read(db, self.path, "WHERE hash = ?", token))
         return rows[0] if rows else None
 
-    def booked_since(self, head: str) -> int | None:
-        """The number of the entry that the last charge was to book, if it is there and came after `head`."""
-        tried = self.tried
-        if tried is None:
-            return None
-
-        def work(db: Connection) -> int | None:
-            if not holds(db, tried):
-                return None
-            rows = db.execute("SELECT number FROM entries WHERE hash = ?", (head,)).fetchall()
-            if not rows and head != self.origin.hash:
-                raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
-            return tried.number if not rows or rows[0][0] < tried.number else None
-
-        return self.read(work)
-
     def content(self) -> str:
         """The terms as they are hashed."""
         return self.read(lambda db: read_content(db, self.path))
@@ -873,14 +751,14 @@ class FileBook:
 
     def _first_look(self, db: Connection) -> tuple[Origin, State]:
         check_schema(db, self.path)
-        origin = read_origin(db, self.path)
+        origin = Origin.of(read_content(db, self.path), self.path)
         return origin, read_state(db, origin, self.path)
 
     def _checked(self, db: Connection) -> State:
         """Where the file stands, if it is still the one that was opened and has not gone back since."""
         seen = self.seen
         check_schema(db, self.path)
-        if not is_of(db, self.origin, self.path):
+        if digest(read_content(db, self.path)) != self.origin.hash:
             raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
         if seen.number and not holds(db, seen):
             raise damaged(self.path, "entries have vanished since it was opened")

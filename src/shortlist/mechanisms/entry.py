@@ -1,19 +1,17 @@
 """How a mechanism is registered: its `ENTRY`, in the `entry.py` of its folder; `entries.py` collects them.
 
-Computed from the entries are the rule of `method="auto"` (`Method.when`), the curves of `compare` (`compared`), the
+Computed from the entries are the methods of `top_k` (`Method`), the curves of `compare` (`compared`), the
 rows of `plan` (`planned`), what `shortlist audit` proves and attacks (`audited`), and the tables of the docs.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from shortlist.mechanisms.base import Budget, DeltaBudget, Mechanism
 from shortlist.mechanisms.plan_rows import Domain, Planned, Studied
-from shortlist.privacy import PureDP
 from shortlist.scores import Scores
 
 FEW_NAMES = 2
@@ -40,52 +38,10 @@ class Request:
     """Whether capped weights came with the counts: where rows were counted without a public list."""
 
     @property
-    def pure(self) -> bool:
-        return isinstance(self.budget, PureDP)
-
-    @property
-    def has_delta(self) -> bool:
-        """Whether a name that came from the data may be released at all."""
-        return isinstance(self.budget, DeltaBudget) and self.budget.delta > 0
-
-    @property
     def listed(self) -> bool:
-        """Whether it is answered from a public list and with a fixed k: the only way there is without a delta."""
-        return not self.has_delta or (self.public and self.k is not None)
-
-    @property
-    def plain(self) -> bool:
-        """Whether names alone are wanted, of a public list, and by selection."""
-        return self.listed and not self.values and not self.gaps and not self.histogram
-
-    @property
-    def histogram(self) -> bool:
-        """Whether noise on every capped count is narrower than what an order, or values, would cost by selection.
-
-        Values are measured with noise for k counts there. An order costs exponential noise of scale k R / epsilon,
-        against Laplace noise of scale m Delta / epsilon; beyond pure budgets Gumbel noise of variance
-        pi^2 k R^2 / (48 rho), against Gaussian noise of m Delta^2 / (2 rho). For a set alone selection needs less.
-        """
-        if self.most is None or self.k is None or self.gaps or not (self.public and (self.ordered or self.values)):
-            return False
-        return self.k >= histogram_from(self.most, pure=self.pure, values=self.values)
-
-    @property
-    def keys(self) -> bool:
-        """Whether a key set answers alone: a person counts for two names at most, or rows were counted and k is large.
-
-        Its bar is the same for every k. Under a limit, and with a delta of 1/2 or more, there is none.
-        """
-        if self.listed or self.k is None or self.limit is not None or not isinstance(self.budget, DeltaBudget):
-            return False
-        if self.budget.delta >= 0.5:
-            return False
-        return (self.most is not None and self.most <= FEW_NAMES) or (self.weighed and self.k > MANY_NAMES)
-
-    @property
-    def measured(self) -> bool:
-        """Whether values are wanted, and neither gaps, a histogram nor a key set gives them."""
-        return self.values and not (self.gaps or self.histogram or self.keys)
+        """Whether a public list and a fixed k answer it: the only way without a delta."""
+        has_delta = isinstance(self.budget, DeltaBudget) and self.budget.delta > 0
+        return not has_delta or (self.public and self.k is not None)
 
     @property
     def size(self) -> int:
@@ -103,30 +59,12 @@ class Fact:
     page: str
 
 
-def histogram_from(most: int, *, pure: bool, values: bool = False) -> int:
-    """The least k for which a noisy histogram answers, where each person counts for so many items (Algorithm 222).
-
-    With values k >= m; for an order k >= sqrt(2) m under a pure budget and k >= 8 m / 3 under others.
-    """
-    if values:
-        return most
-    return math.isqrt(2 * most * most - 1) + 1 if pure else -(-8 * most // 3)
-
-
-def never(request: Request) -> bool:
-    """Of a method that is only chosen by name."""
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A word for `method=` of `top_k`: what it builds, and by which public rule `"auto"` takes it."""
+    """A word for `method=` of `top_k`, and what it builds; `choose.py` has the rule of `"auto"`."""
 
     name: str
     build: Callable[[Request], Mechanism]
-    when: Callable[[Request], bool] = never
-    why: str | Callable[[Request], str] = ""
-    """The reason that `release.why` gives, after "auto: "."""
     fact: Fact | None = None
     """What is known of it beforehand, for plans and the docs."""
     domain: Domain | Literal["either"] = "known"
@@ -135,10 +73,6 @@ class Method:
     values: bool = False
     gaps: bool = False
     """Whether it can release values, and gaps."""
-
-    def reason(self, request: Request) -> str:
-        """Return why the rule chose this method for a request."""
-        return self.why if isinstance(self.why, str) else self.why(request)
 
 
 @dataclass(frozen=True, slots=True)

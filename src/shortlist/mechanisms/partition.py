@@ -14,13 +14,12 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask, Values, checked_flag, sorted_rows
 from shortlist._text import about
 from shortlist.accounting.checks import count
-from shortlist.exact.key_ranking import Ranked, ranked_keys
+from shortlist.exact.geometric import PublicCoin, public_coin
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
-from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -56,6 +55,7 @@ from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
 from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.key_ranking import Ranked, ranked_keys, stepped
 from shortlist.utility.quality import Quality
 
 
@@ -446,7 +446,7 @@ class KeySet(Budgeted[DeltaBudget]):
         if self.k is None:
             raise ValueError("a true top k needs a k: write k=10, for example")
         known = sums_and_right(self._studied(scores, question), self._cap, self.k)
-        sides = [(share, ranked_keys(*known, self.k, noise)) for share, noise in self._sides() if share]
+        sides = [(share, ranked_keys(*known, self.k, stepped(noise))) for share, noise in self._sides() if share]
         names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
         return Ranked(names, right, top)
 
@@ -810,52 +810,19 @@ def choice_of(request: Request) -> NamesChoice:
     return NamesChoice(k=request.size, budget=request.budget, limit=request.limit, most=most, in_order=request.ordered)
 
 
+def offers_choice(request: Request) -> bool:
+    """Whether a noisy choice for names from the data has several ways to choose from: from two names on."""
+    if (
+        request.k is None
+        or request.k == 1
+        or not isinstance(request.budget, DeltaBudget)
+        or request.budget.delta >= 0.5
+    ):
+        return False
+    key_set = request.weighed and request.limit is None
+    return key_set or (not request.ordered and bool(limits(request.k, request.limit)))
+
+
 def _few(request: Request) -> bool:
     """Whether a list has exponential noise."""
     return request.size <= FEW_ROUNDS and isinstance(request.budget, ApproxDP)
-
-
-def keys_wanted(request: Request) -> bool:
-    """When `method="auto"` takes `KeySet`."""
-    return request.keys
-
-
-def choice_wanted(request: Request) -> bool:
-    """When `method="auto"` takes `NamesChoice`: from two names on, where there is something to choose from."""
-    if request.listed or request.k is None or request.k == 1 or request.keys or request.measured:
-        return False
-    assert isinstance(request.budget, DeltaBudget)
-    if request.budget.delta >= 0.5:
-        return False
-    keys = request.weighed and request.limit is None
-    return keys or (not request.ordered and bool(limits(request.k, request.limit)))
-
-
-def list_wanted(request: Request) -> bool:
-    """When `method="auto"` takes `LimitedDomainTopK`: wherever k is given and nothing else answers."""
-    return not (request.listed or request.k is None or request.keys or request.measured or choice_wanted(request))
-
-
-def why_a_choice(request: Request) -> str:
-    """The reason that a release gives: what was chosen from, and how high each bar stands."""
-    branches = choice_of(request).branches
-    heights = "; ".join(f"{one.used} ({one.height})" for one in branches)
-    return f"NamesChoice, because no public list was given: a tenth of the budget chooses between {heights}"
-
-
-def why_keys(request: Request) -> str:
-    """The reason that a release of a key set gives."""
-    if request.most is not None and request.most <= FEW_NAMES:
-        return f"KeySet, because each user counts for at most {request.most} items: one low threshold serves all"
-    return (
-        f"KeySet, the default for more than {MANY_NAMES} items that are not public: its threshold does not rise with k"
-    )
-
-
-def why_a_list(request: Request) -> str:
-    """The reason that a release of a list gives: one name, an order, or too many sets."""
-    if request.size == 1:
-        return "LimitedDomainTopK, the default for one item if no public list was given"
-    if request.ordered:
-        return "LimitedDomainTopK, the default for an ordered list if no public list was given"
-    return "LimitedDomainTopK, because k is too large for sets. Counting rows with sl.count lowers the threshold"

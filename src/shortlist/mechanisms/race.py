@@ -15,7 +15,6 @@ from shortlist._arrays import Floats, Indices
 from shortlist.accounting.calibrate import FEW, largest_round
 from shortlist.accounting.checks import up
 from shortlist.accounting.renyi import largest_range, range_renyi, renyi_epsilon
-from shortlist.exact.crossing import crossing
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import (
     POSITION_ROUNDING,
@@ -28,6 +27,7 @@ from shortlist.exact.reals import (
     ranking,
     rounded_down,
 )
+from shortlist.exact.search import crossing
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     UNSAID,

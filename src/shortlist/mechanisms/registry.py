@@ -21,15 +21,9 @@ from shortlist.mechanisms.partition import (
     KeySet,
     NamesChoice,
     choice_of,
-    choice_wanted,
     keys_of,
-    keys_wanted,
     list_of,
-    list_wanted,
     set_of,
-    why_a_choice,
-    why_a_list,
-    why_keys,
 )
 from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached, unlisted, unlisted_each
 from shortlist.mechanisms.quantiles import Quantile
@@ -41,7 +35,6 @@ from shortlist.mechanisms.sets import (
     budget_with_rounds,
     nearly_one_shot_of,
     share_of,
-    worth_delta,
 )
 from shortlist.mechanisms.stable import LargeGap, StableTopK
 from shortlist.mechanisms.threshold import HybridSparseVector, HybridTopK, SparseVector
@@ -92,8 +85,6 @@ NOISY_MAX_ENTRY = Entry(
         Method(
             "permute-and-flip",
             _winner("exponential"),
-            when=lambda request: request.plain and request.k == 1 and request.pure,
-            why="NoisyMax with exponential noise (permute-and-flip), the default for one winner under pure DP",
             fact=Fact(
                 "its failures are half those of the exponential mechanism where one rival decides", "docs/planning.md"
             ),
@@ -101,8 +92,6 @@ NOISY_MAX_ENTRY = Entry(
         Method(
             "exponential",
             _winner("gumbel"),
-            when=lambda request: request.plain and request.k == 1 and not request.pure,
-            why="NoisyMax with Gumbel noise (the exponential mechanism), the default for one winner under this budget",
             fact=Fact("bounded range costs a quarter of the rho of any other noise", "docs/planning.md"),
         ),
     ),
@@ -112,19 +101,6 @@ NOISY_MAX_ENTRY = Entry(
         names=tuple(map(_named, ("laplace", "logistic", "half-logistic", "gaussian"))),
     ),
 )
-
-
-FEWEST, MOST = 8, 100
-"""Items: one-shot is as good for fewer, and for more the junk takes long to count."""
-
-FEWEST_ZCDP = 20
-"""Under zCDP a round of peeling costs 1 / sqrt k and not 1 / k of the whole: there is less to gain for few items."""
-
-
-def takes(request: Request) -> bool:
-    """Whether the rule of `method="auto"` takes guarded lists: by k and the budget alone."""
-    fewest = FEWEST_ZCDP if isinstance(request.budget, ZCDP) else FEWEST
-    return request.plain and request.ordered and fewest <= (request.k or 0) <= MOST
 
 
 class Sought(GuardedListTopK):
@@ -169,12 +145,6 @@ FACT = Fact(
 )
 
 
-def _why(request: Request) -> str:
-    """Return the range of k for which this is the default."""
-    fewest = FEWEST_ZCDP if isinstance(request.budget, ZCDP) else FEWEST
-    return f"GuardedListTopK, the default for an ordered list of {fewest} to {MOST} items from public candidates"
-
-
 GUARDED_LIST_ENTRY = Entry(
     kind=GuardedListTopK,
     page="guarded-list.md",
@@ -185,8 +155,6 @@ GUARDED_LIST_ENTRY = Entry(
         Method(
             "guarded-list",
             lambda request: GuardedListTopK(k=request.size, budget=request.budget),
-            when=takes,
-            why=_why,
             fact=FACT,
         ),
     ),
@@ -207,23 +175,6 @@ def _pure_list(request: Request) -> OneshotTopK:
     """Exponential noise: a pure budget of the same epsilon keeps one with a delta, which it leaves alone."""
     budget = PureDP(request.budget.epsilon) if isinstance(request.budget, ApproxDP) else request.budget
     return OneshotTopK(k=request.size, budget=budget, noise="exponential")
-
-
-def _by_gumbel(request: Request) -> bool:
-    """Whether Gumbel noise is the better one for a list: by k and the budget alone.
-
-    It needs more e than exponential noise for the same recall (`worth_delta`); what k rounds of it have under a delta
-    is bounded from below here, so that a delta is never a loss.
-    """
-    if not isinstance(request.budget, ApproxDP):
-        return not request.pure
-    budget, k = request.budget, request.k or 1
-    return bool(Fraction(quick_epsilon_of_a_round(k, budget)) >= worth_delta(k) * Fraction(budget.epsilon) / k)
-
-
-def _one_shot(request: Request) -> bool:
-    """Whether the rule takes one-shot top-k, with either noise."""
-    return request.plain and request.k != 1 and request.ordered and not takes(request)
 
 
 def _curve(label: str, noise: str) -> Compared:
@@ -247,13 +198,6 @@ ONESHOT_FACT = Fact(
 )
 
 
-def _why_pure(request: Request) -> str:
-    """Return why the noise is exponential, and what happens to a delta."""
-    if request.pure:
-        return "OneshotTopK with exponential noise, the default for an ordered list of this length under pure DP"
-    return "OneshotTopK with exponential noise: for this list and epsilon, the delta would not reduce the noise"
-
-
 ONESHOT_ENTRY = Entry(
     kind=OneshotTopK,
     page="oneshot.md",
@@ -264,16 +208,12 @@ ONESHOT_ENTRY = Entry(
         Method(
             "oneshot-gumbel",
             _list("gumbel"),
-            when=lambda request: _one_shot(request) and _by_gumbel(request),
-            why="OneshotTopK with Gumbel noise, the default for an ordered list of this length under this budget",
             fact=Fact("k rounds of bounded range compose with the square root of k", "docs/planning.md"),
         ),
         Method("peeling", _list("gumbel")),
         Method(
             "oneshot-exponential",
             _pure_list,
-            when=lambda request: _one_shot(request) and not _by_gumbel(request),
-            why=_why_pure,
             fact=ONESHOT_FACT,
         ),
         Method("oneshot-laplace", _list("laplace")),
@@ -405,8 +345,6 @@ GUARDED_ENTRY = Entry(
         Method(
             "guarded",
             lambda request: GuardedTopK(k=request.size, budget=request.budget),
-            when=lambda request: request.plain and request.k != 1 and not request.ordered,
-            why="GuardedTopK, the default for an unordered set from public candidates",
             fact=GUARDED_FACT,
         ),
     ),
@@ -517,11 +455,6 @@ HISTOGRAM_ENTRY = Entry(
         Method(
             "histogram",
             _histogram_built,
-            when=lambda request: request.histogram,
-            why=lambda request: (
-                f"NoisyHistogram: each user counts for at most {request.most} items, so noise on every count is "
-                f"smaller than noise for {request.k} selected items; order and values cost nothing extra"
-            ),
             values=True,
         ),
     ),
@@ -550,8 +483,6 @@ WITH_GAPS = Entry(
         Method(
             "gaps",
             _gaps_built,
-            when=lambda request: request.listed and request.gaps,
-            why="gaps were requested, and a pure budget releases them with the list at no extra cost",
             values=True,
             gaps=True,
         ),
@@ -579,11 +510,6 @@ def _measured_built(request: Request) -> MeasuredSet:
     return MeasuredSet(k=request.size, budget=request.budget, limit=request.limit)
 
 
-def _wanted(request: Request) -> bool:
-    """Values, under every budget; of candidates that come from the data too, for a fixed k."""
-    return request.measured and (request.listed or request.k is not None)
-
-
 MEASURED_ENTRY = Entry(
     kind=MeasuredSet,
     page="measured.md",
@@ -594,8 +520,6 @@ MEASURED_ENTRY = Entry(
         Method(
             "measured-set",
             _measured_built,
-            when=_wanted,
-            why="MeasuredSet, the default for values: it selects items, then measures each with fresh noise",
             domain="either",
             values=True,
         ),
@@ -707,8 +631,6 @@ STABLE_ENTRY = Entry(
         Method(
             "stable",
             _stable_built,
-            when=lambda request: not request.listed and request.k is None,
-            why=lambda request: "StableTopK, because k=None: the data choose k where the scores drop",
             fact=Fact("where the scores fall off behind rank k, its cost does not grow with k", "docs/planning.md"),
             domain="unknown",
             ordered=False,
@@ -771,8 +693,6 @@ LIMITED_DOMAIN_ENTRY = Entry(
         Method(
             "limited-domain",
             list_of,
-            when=list_wanted,
-            why=why_a_list,
             fact=Fact("a list that ends at its bar, and pays for the rounds it used", "docs/planning.md"),
             domain="unknown",
         ),
@@ -860,7 +780,7 @@ KEYS_ENTRY = Entry(
     summary="every label whose noisy sum reaches a bar, from counts to which a person brings a capped part",
     gives="names with noisy counts, or a set",
     budgets="(ε, δ), zCDP with a δ",
-    methods=(Method("keys", keys_of, when=keys_wanted, why=why_keys, domain="unknown", values=True),),
+    methods=(Method("keys", keys_of, domain="unknown", values=True),),
     capped=_keys_rows,
     weighed=_weighed,
     audited=Audited(
@@ -900,8 +820,6 @@ NAMES_CHOICE_ENTRY = Entry(
         Method(
             "names-choice",
             choice_of,
-            when=choice_wanted,
-            why=why_a_choice,
             fact=Fact("no fixed mechanism does well on flat, steep and long data alike", "docs/names.md"),
             domain="unknown",
         ),

@@ -15,7 +15,6 @@ import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
 from shortlist.accounting.calibrate import CLOSE, FEW, renyi_excess, rough_place
-from shortlist.exact.effort import is_rough
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
@@ -39,7 +38,7 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round, plain_epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import race, winners_in_rows
+from shortlist.sampling.race import race, race_many
 from shortlist.sampling.sets import (
     Guard,
     SubsetRace,
@@ -51,6 +50,7 @@ from shortlist.sampling.sets import (
     switched,
 )
 from shortlist.scores import Scores, ScoreWords
+from shortlist.utility.effort import is_rough
 from shortlist.utility.race import winner_probabilities
 from shortlist.utility.sets import EveryoneLaw, SubsetLaw, Utility, negated
 
@@ -611,7 +611,7 @@ class GuardedRace:
     def draw_many(self, source: Source, draws: int) -> Draws:
         """Independent draws: sorted rows, and 1 where one-shot was used."""
         rows, one_shot = self.guard.draw_many(source, draws)
-        winners = winners_in_rows(
+        winners = race_many(
             self.finite,
             k=self.guard.ranking.k,
             scale=self.fallback.scale,

@@ -18,8 +18,7 @@ from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import nearest_float, rounded
 from shortlist.extras import Extras
-from shortlist.ledger.chain import relation_of
-from shortlist.ledger.filter import Currency
+from shortlist.ledger.filter import Currency, relation_of
 from shortlist.mechanisms.base import (
     UNSAID,
     Budgeted,

@@ -14,7 +14,6 @@ from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
 from shortlist.accounting.calibrate import FEW, MANY, likely_round
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.renyi import range_rho
-from shortlist.exact.effort import is_rough, shared
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import rounded
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
@@ -364,17 +363,12 @@ def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
     if isinstance(budget, ZCDP):
         return LimitedDomainTopK(k=k, budget=budget, limit=limit)
     added = LimitedDomainTopK(k=k, budget=budget, limit=limit, split=0.0)
-    last: list[int] = shared(SHARES, "last share", (k, limit, budget.delta), list)
-    places = range(1, len(SHARES))
-    if last and is_rough():  # at another epsilon of a search it is nearly always the same, or the next
-        places = range(max(1, last[0] - 1), min(last[0] + 2, len(SHARES)))
-    best = (added.offset, 0.0, budget.delta, 0)
-    for place in places:
-        converted, bar = part_of(budget.delta, SHARES[place]), part_of(budget.delta, 1 - SHARES[place])
+    best = (added.offset, 0.0, budget.delta)
+    for share in SHARES[1:]:
+        converted, bar = part_of(budget.delta, share), part_of(budget.delta, 1 - share)
         e = renyi_epsilon_of_a_round(k, ApproxDP(budget.epsilon, converted)) if bar else 0.0
-        best = min(best, (math.log(limit / bar) / e, e, bar, place)) if e else best
-    _, e, bar, place = best
-    last[:] = [place]
+        best = min(best, (math.log(limit / bar) / e, e, bar)) if e else best
+    _, e, bar = best
     rho = k * range_rho(e) * (1 - SPARE)  # less than that of these rounds: what fits a rho is rounded
     return LimitedDomainTopK(k=k, budget=ZCDP(rho, bar), limit=limit) if rho else added
 

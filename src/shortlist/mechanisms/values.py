@@ -35,7 +35,7 @@ from shortlist.mechanisms.base import (
     plain_budget,
 )
 from shortlist.mechanisms.entry import Request
-from shortlist.mechanisms.partition import NamesChoice, choice_of, choice_wanted, list_of
+from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offers_choice
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
@@ -285,7 +285,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         if public:
             return GuardedTopK(k=self.k, budget=budget)
         request = Request(self.k, budget, public=False, limit=self.limit)
-        return choice_of(request) if choice_wanted(request) else list_of(request)
+        return choice_of(request) if offers_choice(request) else list_of(request)
 
     def _check(self, scores: Scores) -> None:
         if not scores.public and not getattr(self.budget, "delta", 0.0):

@@ -19,9 +19,8 @@ from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
 from shortlist.pages.theme import caution_in, facts, meter, page, price_in, risk_box, table
 
 if TYPE_CHECKING:
-    from shortlist.ledger.admission import Standing
     from shortlist.ledger.chain import LedgerEntry
-    from shortlist.ledger.filter import Terms
+    from shortlist.ledger.filter import Standing, Terms
     from shortlist.ledger.ledger import Ledger
 
 MOST_ROWS = 2_000

@@ -15,9 +15,8 @@ from shortlist._arrays import Indices, Values, installed_frame
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
-from shortlist.exact.effort import searching
+from shortlist.choose import histogram_from
 from shortlist.mechanisms.base import check_studied, checked_k
-from shortlist.mechanisms.entry import histogram_from
 from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
 from shortlist.mechanisms.registry import METHODS
 from shortlist.mechanisms.sets import default_gamma
@@ -28,6 +27,7 @@ from shortlist.pages.theme import printed
 from shortlist.planning.search import TYPICAL, affordable, contestants, cost, least_epsilon_of_a_list, least_with_slope
 from shortlist.scores import Scores, ScoreWords
 from shortlist.smallest import question_of
+from shortlist.utility.effort import searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ import math
 from collections.abc import Callable
 
 from shortlist.accounting.renyi import largest_range, range_rho
-from shortlist.exact.crossing import crossing
-from shortlist.exact.effort import rough
+from shortlist.exact.search import crossing
 from shortlist.mechanisms.plan_rows import Currency, Domain, Planned
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, rates
 from shortlist.mechanisms.unknown_domain import LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
+from shortlist.utility.effort import rough
 
 LEAST, MOST = -100.0, 27.0
 """Epsilons are sought between e^-100 and e^27."""

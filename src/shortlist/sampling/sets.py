@@ -14,22 +14,8 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LN2, Noise
 from shortlist.exact.reals import Uniform, around, ball, formula, is_positive
-from shortlist.exact.subsets import Classes as Classes_of_subsets
-from shortlist.exact.subsets import Ranking, bounded, cover, log_sum, settle, sifted
+from shortlist.exact.subsets import Classes, Ranking, bounded, cover, log_sum, settle, sifted
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_rows import (
-    APART,
-    ROUNDING,
-    Classes,
-    Deadlines,
-    Record,
-    Weights,
-    first_in_rows,
-    in_proportion,
-    member_rows,
-    race_in_rows,
-    weights_of,
-)
 from shortlist.sampling.subsets import (
     ERROR,
     WIDTH,
@@ -39,7 +25,6 @@ from shortlist.sampling.subsets import (
     Groups,
     LateArrival,
     Loss,
-    Proposal,
     Proposals,
     accepted,
     after,
@@ -61,18 +46,6 @@ if TYPE_CHECKING:
 Class = tuple[int, int] | None
 """Class (i, j) of `exact.subset_classes`; None is the top k."""
 
-RowDraw = Callable[[Weights, int, Source], Classes]
-"""Draws so many classes at once."""
-
-BLOCK = 1 << 14
-"""So many draws are made at a time."""
-
-FEW_CLASSES, MOST_CLASSES, PER_DRAW = 1 << 12, 1 << 20, 16
-"""Classes are weighed one by one for rows if there are few of them, or not too many for each draw, nor at all."""
-
-MOST_MEMBERS, MOST_SHIFT = 128, 900
-"""Members are drawn in rows up to so many in a set; masses up to 2^MOST_SHIFT or nearly, so that floats hold them."""
-
 
 @dataclass(frozen=True, slots=True)
 class SubsetRace:
@@ -80,8 +53,6 @@ class SubsetRace:
 
     ranking: Ranking
     choose: Callable[[WordStream], Class]
-    in_rows: RowDraw | None = None
-    """The same for many at once, where there is a way."""
 
     def draw(self, source: Source) -> Indices:
         """The winner, as positions among the caller's candidates."""
@@ -89,14 +60,8 @@ class SubsetRace:
 
     def draw_many(self, source: Source, draws: int) -> Indices:
         """Independent winners, one row each, sorted."""
-        weights = self.in_rows and weights_for(self.ranking, draws, top=self.in_rows is in_proportion)
-        if not self.in_rows or not weights:
-            stream = WordStream(source, ahead=1024)
-            return np.array([np.sort(self._winner(stream)) for _ in range(draws)])
-        rows = np.empty((draws, self.ranking.k), np.int64)
-        for some in blocks(draws):
-            rows[some] = member_sets(self.ranking, self.in_rows(weights, some.stop - some.start, source), source)
-        return rows
+        stream = WordStream(source, ahead=1024)
+        return np.sort([self._winner(stream) for _ in range(draws)], axis=1)
 
     def _winner(self, stream: WordStream) -> Indices:
         return self.ranking.positions(members(self.ranking, self.choose(stream), stream))
@@ -106,8 +71,8 @@ def prepare_subsets(ranking: Ranking, noise: Noise, *, width: float = WIDTH) -> 
     """The race of all k-subsets under any noise; the ranking must have more than k candidates."""
     if noise not in (GUMBEL, EXPONENTIAL):
         return SubsetRace(ranking, groups_of(ranking, noise).draw)
-    draw, in_rows = (gumbel_class, in_proportion) if noise == GUMBEL else (exponential_class, race_in_rows)
-    return SubsetRace(ranking, partial(draw, proposals_of(ranking, width=width)), in_rows)
+    draw = gumbel_class if noise == GUMBEL else exponential_class
+    return SubsetRace(ranking, partial(draw, proposals_of(ranking, width=width)))
 
 
 def prepare_rounded(ranking: Ranking, noise: Noise, step: Fraction) -> SubsetRace:
@@ -127,39 +92,18 @@ def rounded_up(loss: Fraction, step: Fraction) -> Fraction:
 
 
 def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewClasses:
-    """Whoever proposes classes: all of them, where there are few; cells of `width` otherwise."""
+    """Return all classes but the top k with their weights, one by one where there are few, else in cells of `width`."""
     classes = ranking.merged() if ranking.merges else ranking.classes()
-    fall, start = falls_if_few(classes), int(ranking.merges)
-    if fall is not None:
-        return few_classes(classes, fall, _loss(ranking), start=start)
-    return prepare(classes, _loss(ranking), start=start, width=width)
+    fall = falls_if_few(classes)
+    if fall is None:
+        return envelope_of(ranking, width=width)
+    return few_classes(classes, fall, _loss(ranking), start=int(ranking.merges))
 
 
-def envelope_of(ranking: Ranking, *, width: float = WIDTH, apart: int | None = None) -> Envelope:
-    """Integer weights above the masses of all classes but the top k."""
-    if ranking.merges:
-        return prepare(ranking.merged(), _loss(ranking), start=1, width=width, apart=apart)
-    return prepare(ranking.classes(), _loss(ranking), width=width, apart=apart)
-
-
-def weights_for(ranking: Ranking, draws: int, *, top: bool) -> Weights | None:
-    """What rows are drawn with, beside the `top` k or in a race with it; None where sets are drawn one by one."""
-    classes = ranking.k * (len(ranking.scores) - ranking.k)
-    if ranking.k > MOST_MEMBERS or classes > min(MOST_CLASSES, FEW_CLASSES + PER_DRAW * draws):
-        return None
-    envelope = envelope_of(ranking, apart=APART)
-    return weights_of(envelope, top=top) if envelope.shift > -MOST_SHIFT else None
-
-
-def blocks(draws: int) -> Iterator[slice]:
-    """The rows of all draws, BLOCK at a time."""
-    return (slice(start, min(start + BLOCK, draws)) for start in range(0, draws, BLOCK))
-
-
-def member_sets(ranking: Ranking, classes: Classes, source: Source) -> Indices:
-    """A uniform member of each row's class, as sorted positions among the caller's candidates."""
-    ranks = member_rows(ranking.k, classes.i, classes.j, merged=ranking.merges, source=source)
-    return np.sort(ranking.positions(ranks), axis=1)
+def envelope_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope:
+    """Return integer weights above the masses of all classes but the top k."""
+    classes = ranking.merged() if ranking.merges else ranking.classes()
+    return prepare(classes, _loss(ranking), start=int(ranking.merges), width=width)
 
 
 def groups_of(ranking: Ranking, noise: Noise) -> Groups:
@@ -224,18 +168,18 @@ class Family:
     """The classes (i, j) with first[i] <= j < end[i], and the top k where `top` says so."""
 
     ranking: Ranking
-    classes: Classes_of_subsets
+    classes: Classes
     first: Indices
     end: Indices
     top: bool
 
     @classmethod
-    def junk(cls, ranking: Ranking, classes: Classes_of_subsets, first: Indices) -> Self:
+    def junk(cls, ranking: Ranking, classes: Classes, first: Indices) -> Self:
         """Row i from j = first[i] on."""
         return cls(ranking, classes, first, np.full(len(first), len(classes.fall)), top=False)
 
     @classmethod
-    def all_but_junk(cls, ranking: Ranking, classes: Classes_of_subsets, first: Indices) -> Self:
+    def all_but_junk(cls, ranking: Ranking, classes: Classes, first: Indices) -> Self:
         """Row i below j = first[i], and the top k."""
         return cls(ranking, classes, np.zeros(len(first), np.int64), first, top=True)
 
@@ -307,31 +251,13 @@ class Family:
                 before = after_it
 
 
-Rows = Callable[[Weights, int, Source], tuple[Classes, Mask]]
-"""(so many classes at once, where there is none)."""
-
-
-def drawn(
-    ranking: Ranking, draws: int, source: Source, *, top: bool, one: Callable[[WordStream], Indices | None], rows: Rows
-) -> tuple[Indices, Mask]:
-    """(independent sets as sorted rows of positions, where there is none): in rows where that can be, or one by one.
-
-    `top` says whether rows draw the top k beside the classes, or in a race with them.
-    """
-    sets, none = np.zeros((draws, ranking.k), np.int64), np.zeros(draws, np.bool_)
-    weights = weights_for(ranking, draws, top=top)
-    if weights is None:
-        stream = WordStream(source, ahead=1024)
-        for n in range(draws):
-            winner = one(stream)
-            none[n] = winner is None
-            sets[n] = 0 if winner is None else np.sort(winner)
-        return sets, none
-    for some in blocks(draws):
-        classes, none[some] = rows(weights, some.stop - some.start, source)
-        there = ~none[some]
-        sets[some][there] = member_sets(ranking, Classes(classes.i[there], classes.j[there]), source)
-    return sets, none
+def draw_sets(one: Callable[[WordStream], Indices | None], k: int, source: Source, draws: int) -> tuple[Indices, Mask]:
+    """(independent sets as sorted rows of positions, where there is none)."""
+    stream = WordStream(source, ahead=1024)
+    winners = [one(stream) for _ in range(draws)]
+    nothing = np.zeros(k, np.int64)
+    rows = np.sort([nothing if winner is None else winner for winner in winners], axis=1)
+    return rows, np.array([winner is None for winner in winners])
 
 
 FAINT = -100.0
@@ -358,36 +284,16 @@ class Guard:
 
     def draw_many(self, source: Source, draws: int) -> tuple[Indices, Mask]:
         """(independent winners, one row each; where the guard wins, and there is none)."""
-        return drawn(self.ranking, draws, source, top=False, one=self._winner, rows=self.in_rows)
-
-    def in_rows(self, weights: Weights, draws: int, source: Source) -> tuple[Classes, Mask]:
-        """(the classes that win, where the guard does): many draws at once (Lemma 74, Theorem 266)."""
-        words, record = source.words(2 * draws).reshape(2, -1), Record()
-        record.add(np.arange(draws), *words)
-        late = Deadlines.late(words[1], self.low, self.high, float(self.a))
-        deadlines, guarded = Deadlines.uniform(words[0]).or_earlier(late)
-
-        def plain(row: int) -> Proposal | None:
-            guarded[row], proposal = self._first(weights, WordStream(source, given=record.of(row)), weights.halvings)
-            return proposal
-
-        classes = first_in_rows(weights, deadlines, record, source, plain)
-        return classes, guarded & (classes.i < 0)
+        return draw_sets(self._winner, self.ranking.k, source, draws)
 
     def _winner(self, stream: WordStream) -> Indices | None:
-        guarded, proposal = self._first(self.envelope, stream)
+        top, guard = stream.uniform(), LateArrival(self, self.a, stream.uniform())
+        guarded = after(top, guard)  # before the top k
+        proposal = first_proposal(self.envelope, guard if guarded else top, stream)
         if proposal is None and guarded:
             return None
         winner = None if proposal is None else (proposal.i, proposal.j)
         return self.ranking.positions(members(self.ranking, winner, stream))
-
-    def _first(
-        self, envelope: Proposals[Proposal], stream: WordStream, halvings: int = 1
-    ) -> tuple[bool, Proposal | None]:
-        """(whether the guard is before the top k, who is before both)."""
-        top, guard = stream.uniform(), LateArrival(self, self.a, stream.uniform())
-        guarded = after(top, guard)
-        return guarded, first_proposal(envelope, guard if guarded else top, stream, halvings)
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """(lower, upper) bounds on v: closer ones where the first are rough, then none but the exact number."""
@@ -437,22 +343,7 @@ class Switch:
 
     def draw_many(self, source: Source, draws: int) -> tuple[Indices, Mask]:
         """(independent draws, one row each; where one-shot is chosen, and there is no set)."""
-        return drawn(self.ranking, draws, source, top=True, one=self._winner, rows=self.in_rows)
-
-    def in_rows(self, weights: Weights, draws: int, source: Source) -> tuple[Classes, Mask]:
-        """(classes, where one-shot is chosen): many draws at once (Lemma 172, Theorem 266)."""
-        words = source.words(draws)
-        least, most = (1.0 / (1.0 + math.exp(-min(max(odds, -700.0), 700.0))) for odds in (self.low, self.high))
-        coin = words * 2.0**-64
-        one_shot = coin > most + ROUNDING
-        for row in np.flatnonzero(~one_shot & (coin >= least - ROUNDING)).tolist():
-            coin_of_it = WordStream(source, given=[int(words[row])]).uniform()
-            one_shot[row] = not is_below(coin_of_it, self.low, self.high, self.exact)
-        classes = Classes(np.full(draws, -1), np.zeros(draws, np.int64))
-        there = np.flatnonzero(~one_shot)
-        drawn_there = in_proportion(weights, len(there), source)
-        classes.i[there], classes.j[there] = drawn_there.i, drawn_there.j
-        return classes, one_shot
+        return draw_sets(self._winner, self.ranking.k, source, draws)
 
     def _winner(self, stream: WordStream) -> Indices | None:
         if not is_below(Uniform(stream.word), self.low, self.high, self.exact):

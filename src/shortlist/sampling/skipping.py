@@ -214,15 +214,10 @@ _ROUNDED = round_down(LEVELS)
 
 def levels(noise: Noise, heights: Floats, threshold: float, rounded: NDArray[np.int8] = _ROUNDED) -> NDArray[np.int8]:
     """The largest j in LEVELS with P(height + N > threshold) <= 2^-j, rounded down with slack."""
-    return rounded[whole_levels(noise, heights, threshold)]
-
-
-def whole_levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:
-    """The same for any whole j up to the last of LEVELS."""
     distance = threshold - heights
     decay = noise.decay(distance - LEVEL_SLACK * (1 + abs(threshold) + np.abs(heights)))
     bits = np.clip(decay * ((1 - LEVEL_SLACK) / LN2) - LEVEL_SLACK, 0, LEVELS[-1])
-    return bits.astype(np.int8)
+    return rounded[bits.astype(np.int8)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,11 +240,6 @@ class ByLevel:
         heights = contest.positions(largest)
         level = levels(contest.noise, heights, threshold)
         return cls(*_sorted(starts, level), length, stride, int(np.count_nonzero(heights > 1.0)))
-
-    @classmethod
-    def of_levels(cls, level: NDArray[np.int8]) -> ByLevel:
-        """Of candidates, one by one, at these levels."""
-        return cls(*_sorted(np.arange(len(level)), level), 1)
 
     def up_to(self, level: int) -> Indices:
         """The groups at this level or below."""
@@ -382,11 +372,6 @@ def enough(k: int) -> float:
     return k + 5 * math.sqrt(k) + 8
 
 
-def nearly_enough(k: int) -> float:
-    """The same for many rows of few candidates: one row in thousands has too few, and is raced anew in little time."""
-    return k + 3.5 * math.sqrt(k) + 4
-
-
 @dataclass(frozen=True, slots=True)
 class Sample:
     """What a threshold is chosen by: a sample of positions, and the chances of noise, as whole numbers."""
@@ -449,18 +434,6 @@ def make_plan(
         centre = _kth_largest(values, maxima.peaks, maxima.run, k)
         layout = Layout.of(Contest(values, k, scale, noise, centre), maxima, threshold)
     return layout.plan()
-
-
-def plan_of_all(values: Values, k: int, scale: Fraction, noise: Noise, threshold: float | None = None) -> SkipPlan:
-    """The plan of a contest in which every candidate has a level of its own, for many draws; `threshold` as above."""
-    contest = Contest(values, k, scale, noise, kth_largest(values, k))
-    heights = contest.positions(values)
-    if threshold is None:
-        threshold, chance = passing(noise, k)
-        crowd = np.convolve(histogram(heights + 0.25), chance, "valid")  # heights to the nearest half
-        threshold = max([threshold, *GRID[crowd >= nearly_enough(k)].tolist()])
-    one_by_one = ByLevel.of_levels(whole_levels(noise, heights, threshold))
-    return SkipPlan(contest, threshold, tuple(one_by_one.batches(above=-1)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from shortlist.exact.subsets import (
     ULPS,
     Cells,
     Classes,
-    bounded,
     cover,
     join,
     log_choose,
@@ -150,11 +149,8 @@ class Envelope:
     rest: Callable[[], Envelope] | None = None
 
     def propose(self, stream: WordStream) -> Proposal:
-        return self.at(stream.below(self.total), stream)
-
-    def at(self, ticket: int, stream: WordStream) -> Proposal:
-        """What a uniform integer below the total proposes."""
-        ticket -= self.residual
+        """Return the class that a uniform integer below the total proposes."""
+        ticket = stream.below(self.total) - self.residual
         if self.rest is not None and ticket < 0:
             rest = self.rest()
             share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
@@ -176,18 +172,11 @@ class Envelope:
         return Proposal(i, j, first, last, self.shift, weight, rise + here, low, high, self.exact_loss)
 
 
-def prepare(
-    classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH, apart: int | None = None
-) -> Envelope:
-    """The envelope of all classes with j >= start, beside a top set of mass 1.
-
-    With `apart` every class is a cell of its own, and the weights of the cells amount to less than 2^apart.
-    """
+def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
+    """The envelope of all classes with j >= start, beside a top set of mass 1."""
     cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
-    if apart is not None:
-        cells = _apart(classes, cells)
     heaviest = max(float(cells.upper.max(initial=0.0)), 0.0)
-    envelope = _enveloped(classes, cells, exact_loss, heaviest=heaviest, total=apart or TOTAL)
+    envelope = _enveloped(classes, cells, exact_loss, heaviest=heaviest)
     if left_out == -math.inf:
         return envelope
 
@@ -211,18 +200,11 @@ def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envel
     return _enveloped(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
 
 
-def _apart(classes: Classes, cells: Cells) -> Cells:
-    """Each class of the cells as a cell."""
-    sizes = cells.last - cells.first + 1
-    j = np.arange(int(sizes.sum())) + np.repeat(cells.first - (np.cumsum(sizes) - sizes), sizes)
-    return bounded(classes, np.repeat(cells.row, sizes), j, j)
-
-
-def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float, total: int = TOTAL) -> Envelope:
+def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
     """Integer weights for cells whose mass is at most e^heaviest."""
     halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
     count = len(cells)
-    bits = total - count.bit_length()
+    bits = TOTAL - count.bit_length()
     share = np.exp(cells.upper - halvings * math.log(2.0))
     cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
     sum_of_them = int(cumulative[-1]) if count else 0
@@ -487,15 +469,15 @@ def first_arrival(envelope: Proposals[Proposal], deadline: Lazy, stream: WordStr
     return None if proposal is None else (proposal.i, proposal.j)
 
 
-def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream, halvings: int = 1) -> Found | None:
+def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream) -> Found | None:
     """The proposal that arrives first, or None if none arrives before the deadline.
 
-    The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race. The
-    first slice of the times ends at 2^-halvings: what arrives early is proposed nearly as often as it is accepted.
+    The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.
+    Slices of the times end at 1/2, 3/4, 7/8, ..: before 1 - 1/s all arrive at most s times as fast as at 0.
     """
-    slices = 0
+    start, speed = Fraction(0), 2
     while True:
-        start, end, speed = time_slice(slices, halvings)
+        end = 1 - Fraction(1, speed)
         final = not later(deadline, end)
         arrival = Arrival(start, envelope.total * speed, -envelope.shift)
         while True:
@@ -508,19 +490,7 @@ def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStrea
                 return proposal
         if final:
             return None
-        slices += 1
-
-
-@lru_cache
-def time_slice(number: int, halvings: int) -> tuple[Fraction, Fraction, int | Fraction]:
-    """Where this slice of the times begins and ends, and how much faster than at 0 anybody can arrive in it.
-
-    Slices end at 1/2, 3/4, 7/8, ..; before them is one that ends at 2^-halvings, if that is not 1/2.
-    """
-    ends = [Fraction(0), *([Fraction(1, 1 << halvings)] if halvings > 1 else ())]
-    ends += [1 - Fraction(1, 2 << n) for n in range(number + 1)]
-    speed = 1 / (1 - ends[number + 1])
-    return ends[number], ends[number + 1], speed.numerator if speed.denominator == 1 else speed
+        start, speed = end, 2 * speed
 
 
 def later(time: Lazy, end: Fraction) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist.exact.geometric import LARGEST, Geometric
 from shortlist.exact.noise import LAPLACE, Noise
 from shortlist.exact.reals import (
     FAR,
@@ -26,7 +27,6 @@ from shortlist.exact.reals import (
     total,
     word,
 )
-from shortlist.exact.truncated_geometric import LARGEST, Geometric
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Grid, Runner, Runners, floors, step_for
 from shortlist.sampling.skipping import CHUNK, Layout, Maxima

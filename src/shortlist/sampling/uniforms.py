@@ -43,27 +43,21 @@ HALF = 1 << 32
 class WordStream:
     """Random words one by one, fetched a few at a time. It lives as long as one call and is never shared."""
 
-    __slots__ = ("_ahead", "_given", "_source", "_words")
+    __slots__ = ("_ahead", "_source", "_words")
 
-    def __init__(self, source: Source, ahead: int = 16, given: Sequence[int] = ()) -> None:
-        """`given` are words that were drawn before: they are used first, but never as further bits of a number."""
+    def __init__(self, source: Source, ahead: int = 16) -> None:
         self._source = source
         self._ahead = ahead
-        self._given = list(reversed(given))
         self._words: list[int] = []
 
     def word(self) -> int:
-        return self._given.pop() if self._given else self.fresh()
-
-    def fresh(self) -> int:
-        """A word that nobody has seen."""
         if not self._words:
             self._words = self._source.words(self._ahead).tolist()
         return self._words.pop()
 
     def uniform(self) -> Uniform:
-        """A number that starts with the next word; further bits of it are fresh."""
-        return Uniform(self.fresh, self.word())
+        """A number of which the next word is known; further bits of it are drawn when they are needed."""
+        return Uniform(self.word)
 
     def words(self, count: int) -> Words:
         return self._source.words(count)

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._runtime import IMPORTS
-from shortlist.exact.key_ranking import SteppedNoise
+from shortlist.exact.geometric import Geometric
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import ball, rounded
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import KeyBar
-from shortlist.exact.truncated_geometric import Geometric
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skipping import levels, round_down, successes
 from shortlist.sampling.thresholds import whole_sums
@@ -29,17 +28,18 @@ if TYPE_CHECKING:
     from flint import arb, fmpz
 
 
-DEVIATIONS = 9.0
-"""Normal noise is larger with probability e^-43."""
-
-
 LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 40])
 ROUNDED = round_down(LEVELS)
 """Names are tested at these levels."""
 
 
-class KeyNoise(SteppedNoise, Protocol):
-    """Noise of which the chances are known, and that can be drawn."""
+class KeyNoise(Protocol):
+    """Noise of which the probabilities are known, and that can be drawn."""
+
+    @property
+    def step(self) -> int:
+        """The threshold: an item is released if its noisy sum is at least so many steps."""
+        ...
 
     def levels(self, scores: Values) -> NDArray[np.int8]:
         """j with P[named] <= 2^-j, for each score."""
@@ -89,25 +89,6 @@ class GaussianKeys:
         chances: Floats = ndtr((scores / self.unit - float(self.bar.reach)) / float(self.bar.sigma))
         return chances
 
-    @property
-    def smooth(self) -> float:
-        return float(self.bar.sigma / self.bar.grid)
-
-    @property
-    def far(self) -> float:
-        return DEVIATIONS * self.smooth + 1
-
-    def places(self, scores: Values) -> Floats:
-        places: Floats = np.asarray(scores, np.float64) / float(self.unit * self.bar.grid)
-        return places
-
-    def reaches(self, scores: Values, steps: Floats) -> Floats:
-        with IMPORTS:
-            from scipy.special import ndtr
-
-        chances: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
-        return chances
-
 
 @dataclass(frozen=True, slots=True)
 class GeometricKeys:
@@ -133,20 +114,6 @@ class GeometricKeys:
 
     def chances(self, scores: Values) -> Floats:
         return self.noise.survival(self.step - np.asarray(scores, np.float64))
-
-    @property
-    def smooth(self) -> float:
-        return 0.0
-
-    @property
-    def far(self) -> float:
-        return float(self.step)
-
-    def places(self, scores: Values) -> Floats:
-        return np.asarray(scores, np.float64)
-
-    def reaches(self, scores: Values, steps: Floats) -> Floats:
-        return self.noise.survival(np.subtract.outer(-self.places(scores), -steps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from shortlist._arrays import Floats, Indices, Mask
-from shortlist.choose import top_k
+from shortlist.api import top_k
 from shortlist.exact.noise import LAPLACE
 from shortlist.mechanisms.base import checked_source
 from shortlist.privacy import Ledger, PureDP

@@ -8,13 +8,13 @@ from typing import Any
 
 from shortlist._text import about
 from shortlist.accounting.checks import chance_text
-from shortlist.exact.effort import rough
 from shortlist.mechanisms import KeySet
 from shortlist.planning.plans import shaped
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
 from shortlist.studio.forms import Offer
 from shortlist.studio.planner import Planner
+from shortlist.utility.effort import rough
 
 WORKING = "Working it out, on made-up counts …"
 MOST_QUICK = 100

@@ -12,7 +12,7 @@ from typing import Any
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.checks import number_text
-from shortlist.ledger.admission import price_text, priced, spent_of
+from shortlist.ledger.filter import charge_amounts, price_text, spent_of
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.quotes import Quote
@@ -277,7 +277,7 @@ class Offer:
         """What is booked for it, in words."""
         ledger = self._ledger()
         charge = ledger.with_room(self.charge, self.guarantee)
-        return price_text(spent_of(ledger.terms, priced(ledger.terms, charge).where(ledger.terms.limits)))
+        return price_text(spent_of(ledger.terms, charge_amounts(ledger.terms, charge).where(ledger.terms.limits)))
 
 
 def _candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...]) -> Path | tuple[Any, ...] | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from shortlist._text import csv_table, terminal_safe
-from shortlist.ledger.admission import DELTA
 from shortlist.ledger.chain import LedgerEntry
+from shortlist.ledger.filter import DELTA
 from shortlist.pages.ledger_page import (
     HEAD,
     MOST_ROWS,

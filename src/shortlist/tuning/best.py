@@ -24,7 +24,7 @@ from shortlist.accounting.tuned import (
     Tuned,
     pure_cost,
 )
-from shortlist.exact.crossing import crossing, narrowed, neighbours
+from shortlist.exact.search import crossing, narrowed, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, checked_source, checked_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release_io import (

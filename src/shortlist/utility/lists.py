@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.effort import is_rough, shared
 from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, times
+from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotLaw
 from shortlist.utility.sets import matters, mixed
@@ -24,9 +24,6 @@ ROUGHLY_RARE = 1e-7
 
 MOST_PAIRS = 2 * 10**7
 """The most pairs of a place and a rank on likely levels: more would not fit into memory."""
-
-TOO_MANY = 4
-"""Cells of another rate, so many times those that are likely, are not kept."""
 
 PARTS = 4
 """A cell is cut into so many at once by losses, and into as many by ranks: rows cost less than rounds."""
@@ -137,20 +134,17 @@ def _rare() -> float:
 def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
     """Cells for `levels`: those that are likely are flat, or at most a nat wide. Cut into several at once.
 
-    The likely rungs are the same however the cells are cut. A draw keeps to `cells`, on whose cuts its words depend. A
-    search begins with the cells of its last rate, unless few of them are likely now.
+    The likely rungs are the same however the cells are cut. A draw keeps to `cells`, on whose cuts its words depend.
     """
     if steps.k * len(steps.scores) <= FEW_PAIRS:
         return cells(steps, rate)
-    last: list[Cover] = shared(steps.scores, "cells", (steps.k,), list)
-    cover = last.pop() if last else _cover_of(steps, np.unique(steps.losses_of([steps.first, 0, steps.last])))
+    cover = _cover_of(steps, np.unique(steps.losses_of([steps.first, 0, steps.last])))
     while True:
         start, (lower, upper) = cover.start, cover.log_bounds(rate)
         small = float(np.logaddexp.reduce(lower)) + math.log(_rare() / (2 * len(start)))
         wide = np.append(times(np.diff(start), rate) > 1.0, False)
         open_ = np.flatnonzero(~cover.flat & wide & (upper > small))
         if not len(open_):
-            last += [cover] * (len(start) <= TOO_MANY * int(np.count_nonzero(upper > small)))
             return cover.cells(lower, upper)
         low, high = (np.array([rows[i] for i in open_]) for rows in (cover.low, cover.high))
         cuts = _cuts(steps, start[open_], start[open_ + 1], low, high)

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.crossing import narrowed, within_ratio
+from shortlist.exact.search import narrowed, within_ratio
 from shortlist.exact.subsets import ULPS, log_choose
 
 Counts: TypeAlias = NDArray[np.uint64]

@@ -43,8 +43,8 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
-from shortlist.exact.effort import among, is_rough
 from shortlist.exact.noise import Noise
+from shortlist.utility.effort import among, is_rough
 
 DECIDED_CHANCE = 1e-18
 """Items whose chances to matter sum to less than this are decided without being looked at."""

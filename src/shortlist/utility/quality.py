@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.exact.effort import is_wanted
+from shortlist.utility.effort import is_wanted
 
 
 @dataclass(frozen=True, slots=True)

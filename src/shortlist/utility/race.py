@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.effort import among, is_rough
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
+from shortlist.utility.effort import among, is_rough
 from shortlist.utility.quadrature import (
     Block,
     Crowd,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.effort import is_rough
 from shortlist.exact.noise import GUMBEL, Noise
 from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run, log_sum, ranked, relevant, settle
 from shortlist.sampling.sets import Switch
+from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotLaw, within_ranks
 from shortlist.utility.race import number_correct as number_correct_of_race

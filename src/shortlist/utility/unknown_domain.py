@@ -11,11 +11,11 @@ from itertools import combinations
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.effort import is_rough, is_wanted
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.exact.reals import rounded
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import canonical_offset, dummies
+from shortlist.utility.effort import is_rough, is_wanted
 from shortlist.utility.quadrature import Crowd, untilted
 from shortlist.utility.quality import ranks_within
 from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum

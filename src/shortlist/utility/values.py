@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from shortlist.exact.crossing import narrowed
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
+from shortlist.exact.search import narrowed
 from shortlist.exact.thresholds import keeps
 from shortlist.mechanisms.base import Budget
 from shortlist.privacy import ZCDP, ApproxDP, PureDP

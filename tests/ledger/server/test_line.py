@@ -208,8 +208,8 @@ def test_leaving_hangs_up_and_nothing_is_said_of_what_was_forgotten(ledger, serv
 def test_a_ledger_that_is_held_is_waited_for_and_the_end_is_an_option(ledger, url, server, monkeypatch):
     monkeypatch.setattr(ledger_line, "SETTINGS", ledger_line.SETTINGS.replace("2s", "20ms"))
     one = Ledger(url("anna"), wait=0.0)
-    with ledger_line.Lines(ledger._book._address).take()[0] as holder:
-        key = (ledger_line.LOCK, ledger._book._number)
+    with ledger_line.Lines(ledger._store._address).take()[0] as holder:
+        key = (ledger_line.LOCK, ledger._store._number)
         holder.execute("SELECT pg_advisory_lock(%s, %s)", key)
         with pytest.raises(LedgerError, match="held by another session for 0 seconds"):
             one.charge(PureDP(0.25))
@@ -231,8 +231,8 @@ def test_an_interrupt_is_answered_while_others_hold_the_ledger_and_what_still_wa
     far = Ledger(url("anna", host=proxy.folder), wait=0.0)
     head, others = far.head, Ledger(url("ben"), wait=0.0)
     waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with ledger_line.Lines(ledger._book._address).take()[0] as holder:
-        holder.execute("SELECT pg_advisory_lock(%s, %s)", (ledger_line.LOCK, ledger._book._number))
+    with ledger_line.Lines(ledger._store._address).take()[0] as holder:
+        holder.execute("SELECT pg_advisory_lock(%s, %s)", (ledger_line.LOCK, ledger._store._number))
         proxy.cut = "late"
         with pytest.raises(OutcomeUnknown) as unknown:
             far.charge(PureDP(0.25))
@@ -301,7 +301,7 @@ def german(monkeypatch):
         one.sql("SELECT pg_reload_conf()")
         made = Ledger(one.url("ledgers"), budget=PureDP(4.0))
         made.grant("anna")
-        made._book.hang_up()
+        made._store.hang_up()
         yield one
     finally:
         one.stop()
@@ -358,4 +358,4 @@ def test_pickled_ledgers_open_their_own_connections(ledger):
     copy = pickle.loads(pickle.dumps(ledger))
     copy.charge(PureDP(0.25))
     assert ledger.verify() == copy.verify() == 2
-    assert os.getpid() == copy._book._lines._process
+    assert os.getpid() == copy._store._lines._process

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.ledger import moving
+from shortlist.ledger import postgres as moving
 from shortlist.privacy import LedgerError
 from tests.helpers.interrupting import every_place
 from tests.helpers.postgres import OWNER
@@ -115,7 +115,7 @@ def test_an_interrupt_at_any_line_leaves_one_budget_and_the_same_call_goes_on(ol
                 Ledger(url)
             except LedgerError:
                 there = False
-            closed = bool(Ledger(path)._book.state().closed)
+            closed = bool(Ledger(path)._store.state().closed)
             assert closed or not there, "never two"
             found.add((closed, there))
             if [entry.kind for entry in Ledger(path).entries(last=1)] != ["moved"]:

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.ledger import moving
+from shortlist.ledger import postgres as moving
 from shortlist.ledger.postgres import Making
 from shortlist.privacy import LedgerError
 

@@ -14,9 +14,7 @@ import psycopg
 
 from shortlist import BudgetExceeded, Ledger
 from shortlist.ledger import postgres as server_schema
-from shortlist.ledger.admission import admitted
-from shortlist.ledger.chain import State
-from shortlist.ledger.filter import Amounts, has_form
+from shortlist.ledger.filter import Amounts, State, admit, has_form
 from shortlist.ledger.postgres import CALLED
 from shortlist.privacy import ZCDP, ApprovalNeeded, ApproxDP, LedgerError, PureDP
 from tests.helpers.postgres import OWNER
@@ -152,7 +150,7 @@ def test_two_ledgers_in_one_database_do_not_meet(server, url, name, sql):
     assert (other.spent.epsilon, other.verify()) == (0.0, 0)
     other.reserve(PureDP(0.5), refundable=("pure",))
     with pytest.raises(ValueError, match="not in the ledger"):
-        other._book.refund(reservation.number, reservation.hash, Amounts(Fraction(0), None, Fraction(0)), "x")
+        other._store.refund(reservation.number, reservation.hash, Amounts(Fraction(0), None, Fraction(0)), "x")
     assert other.find(one.head) is None
     assert one.find(other.head) is None
     assert charging(sql, other, "1/8") == "SL001", "anna was let in to the first one only"
@@ -320,12 +318,12 @@ def test_the_server_admits_what_the_filter_admits_to_the_last_bit(server, url, n
     """Drawn costs, near what is left: the server's answer, and its sums, are those of the exact filter."""
     ledger = Ledger(url(), **terms)
     ledger.grant("anna")
-    draw, here, verdicts = random.Random(str(terms)), ledger._book.origin.start, set()
+    draw, here, verdicts = random.Random(str(terms)), ledger._store.origin.start, set()
     for _ in range(14):
         cost = drawn(draw, ledger.terms.limits, here)
         expected = None
         try:
-            amounts, total = admitted(ledger.terms, here, cost) if has_form(ledger.terms.limits, cost) else (None, None)
+            amounts, total = admit(ledger.terms, here, cost) if has_form(ledger.terms.limits, cost) else (None, None)
         except BudgetExceeded:
             amounts = total = None
         if amounts is not None and total is not None:
@@ -333,7 +331,7 @@ def test_the_server_admits_what_the_filter_admits_to_the_last_bit(server, url, n
             assert amounts.delta == cost.delta
         assert charging(sql, ledger, *cost.as_text()) == expected, cost
         verdicts.add(expected is None)
-        assert ledger._book.state().total == here.total
+        assert ledger._store.state().total == here.total
     assert ledger.verify() == here.number
     assert verdicts == {True, False}
 
@@ -424,7 +422,7 @@ def test_an_older_schema_is_upgraded_by_its_owner_alone_with_every_entry(server,
             Ledger(url.replace(OWNER, "anna"), budget=budget)
     again = Ledger(url)
     again.charge(PureDP(0.25))
-    assert again.verify(head=old._book.seen.head) == 2
+    assert again.verify(head=old._store.seen.head) == 2
     assert Ledger(url.replace(OWNER, "anna")).spent.epsilon == 0.5
 
 

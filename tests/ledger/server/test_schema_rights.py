@@ -8,9 +8,8 @@ import pytest
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import Ledger, PureDP
-from shortlist.ledger.chain import relation_of
-from shortlist.ledger.moving import move
-from shortlist.ledger.postgres import ServerBook
+from shortlist.ledger.filter import relation_of
+from shortlist.ledger.postgres import PostgresStore, move
 from shortlist.privacy import ApproxDP, LedgerError
 from tests.ledger.server.test_schema import TOKENS, charging
 
@@ -139,7 +138,7 @@ def test_a_long_first_entry_is_not_read_at_every_call(url, name, sql, monkeypatc
 
 
 def test_long_entries_are_read_in_parts_and_all_of_them(ledger, sql, monkeypatch):
-    long, parts, real = "x" * 10**6, [], ServerBook._rows
+    long, parts, real = "x" * 10**6, [], PostgresStore._rows
     for _ in range(40):
         assert charging(sql, ledger, "0", words=[long, "", "", "", "", ""])
 
@@ -148,7 +147,7 @@ def test_long_entries_are_read_in_parts_and_all_of_them(ledger, sql, monkeypatch
         parts.append(len(found))
         return found
 
-    monkeypatch.setattr(ServerBook, "_rows", rows)
+    monkeypatch.setattr(PostgresStore, "_rows", rows)
     assert ledger.verify() == 40
     assert max(parts) < 40
     parts.clear()
@@ -176,14 +175,14 @@ def test_the_server_reads_the_relation_that_python_reads(ledger, server, sql, un
 
 
 def test_of_two_first_charges_for_different_neighbors_one_is_refused_in_words(ledger, url, sql, monkeypatch):
-    anna, real = Ledger(url("anna")), ServerBook._booked
+    anna, real = Ledger(url("anna")), PostgresStore._booked
 
     def late(self, line, function, *words):
         monkeypatch.undo()
         assert charging(sql, ledger, "1/8", user="ben", words=["PureDP", "Looking", "", "user (replace)", "", ""]) == 1
         return real(self, line, function, *words)
 
-    monkeypatch.setattr(ServerBook, "_booked", late)
+    monkeypatch.setattr(PostgresStore, "_booked", late)
     with pytest.raises(ValueError, match="has just charged this ledger for other neighbors"):
         anna.charge(PureDP(0.25), unit="user (add-remove)")
     with pytest.raises(ValueError, match='counts charges for neighbours="replace"'):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from shortlist.audit.enumeration import alike
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.mechanisms import CanonicalTopK
+from shortlist.noise import piecewise_noise
 from shortlist.utility.race import winner_probabilities
 from tests.helpers.box import shifts
 from tests.helpers.subset_law import subset_law

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from shortlist._arrays import Runs
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.reals import Uniform, formula, is_positive
 from shortlist.exact.subsets import log_sum, ranked, relevant
+from shortlist.noise import piecewise_noise
 from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
 from shortlist.sampling import subsets as thinning

@@ -9,13 +9,13 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit.certified.lists import guarded_list_law as law
 from shortlist.audit.prove import prove_mechanism
+from shortlist.choose import choose_method
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
 from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.lists import SHARE
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.mechanisms.registry import Sought
-from shortlist.method_choice import by_rule
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.support import assert_law, full_size, in_suite, sized
 from tests.helpers.typed import present
@@ -99,7 +99,7 @@ def test_a_delta_is_never_a_loss(k, epsilon):
 def test_the_rule_for_lists_with_a_delta_is_public_and_never_worse_than_without(k):
     every = (0.01, 1.0, 30.0)
     for epsilon in every if k <= 100 else sized((1.0,) if k == 101 else (30.0,), full=every):  # long lists: calibrated
-        name = by_rule(Request(k, ApproxDP(epsilon, 1e-6), ordered=True))[0].name
+        name = choose_method(Request(k, ApproxDP(epsilon, 1e-6), ordered=True))[0]
         if 8 <= k <= 100:
             assert name == "guarded-list"
         elif name == "oneshot-gumbel":
@@ -107,7 +107,7 @@ def test_the_rule_for_lists_with_a_delta_is_public_and_never_worse_than_without(
             assert epsilon_of_a_round(k, ApproxDP(epsilon, 1e-6)) >= least * epsilon / k
         else:
             assert name == "oneshot-exponential"
-    assert by_rule(Request(k, ZCDP(0.1), ordered=True))[0].name == ("guarded-list" if k == 100 else "oneshot-gumbel")
+    assert choose_method(Request(k, ZCDP(0.1), ordered=True))[0] == ("guarded-list" if k == 100 else "oneshot-gumbel")
 
 
 def test_a_list_whose_delta_would_not_help_has_a_pure_promise():

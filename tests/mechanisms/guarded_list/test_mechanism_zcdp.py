@@ -11,11 +11,11 @@ from shortlist import Scores
 from shortlist.audit.certified import lists as certified
 from shortlist.audit.certified.lists import guarded_list_law as law
 from shortlist.audit.prove import prove_mechanism
+from shortlist.choose import choose_method
 from shortlist.exact.noise import GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.race import epsilon_of_a_round
-from shortlist.method_choice import by_rule
 from shortlist.privacy import ZCDP
 from shortlist.sampling.sequences import SLOPE, ListSwitch, held_by_junk
 from tests.helpers.support import assert_law, in_suite
@@ -178,7 +178,7 @@ def test_it_costs_little_beside_peeling_and_gains_the_order(shape):
 @pytest.mark.parametrize(("k", "name"), [(8, "oneshot-gumbel"), (19, "oneshot-gumbel"), (20, "guarded-list"),
                                          (100, "guarded-list"), (101, "oneshot-gumbel")])  # fmt: skip
 def test_the_rule_takes_it_from_twenty_to_a_hundred_items(k, name):
-    assert by_rule(Request(k, ZCDP(0.1), ordered=True))[0].name == name
+    assert choose_method(Request(k, ZCDP(0.1), ordered=True))[0] == name
 
 
 def test_lists_of_the_default_say_which_way_they_went():

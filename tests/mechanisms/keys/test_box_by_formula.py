@@ -11,8 +11,8 @@ from scipy.stats import norm
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.exact.geometric import public_coin
 from shortlist.exact.thresholds import Cap, pair_bar
-from shortlist.exact.truncated_geometric import public_coin
 from shortlist.mechanisms import KeySet
 from shortlist.scores import Scores
 from tests.helpers.typed import of_kind

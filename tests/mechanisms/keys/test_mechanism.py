@@ -9,8 +9,8 @@ from scipy.stats import norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
+from shortlist.exact.geometric import Geometric
 from shortlist.exact.thresholds import UNIT, weight
-from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import KeySet
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.unknown_domain import GeometricKeys, named_keys

@@ -8,8 +8,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.exact import truncated_geometric
-from shortlist.exact.truncated_geometric import Geometric
+from shortlist.exact import geometric as truncated_geometric
+from shortlist.exact.geometric import Geometric
 from shortlist.mechanisms import KeySet, NamesChoice
 
 

@@ -11,8 +11,8 @@ from shortlist.accounting.guarantees import BoundedRange
 from shortlist.audit.certified import values as certified
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.exact.geometric import Geometric
 from shortlist.exact.thresholds import certified_rate, gaussian_rate, keeps
-from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
 from shortlist.mechanisms.values import _balanced
 from shortlist.testing import seeded

@@ -16,8 +16,8 @@ from shortlist import ZCDP, ApproxDP
 from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.certified.unknown_domain import both_law
 from shortlist.audit.enumeration import prove
+from shortlist.choose import mechanism_for
 from shortlist.mechanisms import NamesChoice
-from shortlist.method_choice import mechanism_for
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 

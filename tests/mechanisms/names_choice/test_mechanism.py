@@ -12,9 +12,9 @@ from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist._text import ordinal
 from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
+from shortlist.choose import mechanism_for
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
 from shortlist.mechanisms.partition import Parts
-from shortlist.method_choice import mechanism_for
 from tests.helpers.typed import of_kind, present
 
 FLAT = {f"date {i}": 739 + i for i in range(92)}

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
+from shortlist.noise import piecewise_noise
 from shortlist.utility.race import winner_probabilities
 from tests.helpers.by_force import inclusion, set_probabilities
 from tests.helpers.support import full_size, sized

@@ -9,9 +9,9 @@ import pytest
 from shortlist import PureDP
 from shortlist.audit.certified.base import Law, choice_law, custom, gap_density, guarded_choice, ordered_law, set_law
 from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
+from shortlist.noise import piecewise_noise
 from shortlist.utility.race import winner_probabilities
 
 every = pytest.mark.parametrize("noise", list(KINDS))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.custom_noise import piecewise_noise
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from shortlist.noise import piecewise_noise
 from shortlist.utility.quality import ranks_within
 from shortlist.utility.race import (
     inclusion_probabilities,

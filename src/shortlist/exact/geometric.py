@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Words
-from shortlist.exact.crossing import narrowed, whole_numbers
 from shortlist.exact.noise import log_uniform
 from shortlist.exact.reals import Bits, Uniform, ball, exactly, floor_of, formula, is_positive, word
+from shortlist.exact.search import narrowed, whole_numbers
 
 if TYPE_CHECKING:
     from flint import arb

@@ -18,12 +18,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.crossing import narrowed, whole_numbers
+from shortlist._runtime import IMPORTS
+from shortlist.exact.search import narrowed, whole_numbers
+from shortlist.sampling.unknown_domain import GaussianKeys, GeometricKeys, KeyNoise
 
 CERTAIN = 42.0
 """A chance of e^-42 is none."""
@@ -63,6 +65,67 @@ class SteppedNoise(Protocol):
     def reaches(self, scores: Values, steps: Floats) -> Floats:
         """P[the noisy sum is at least so many steps], for each score (rows) and step (columns)."""
         ...
+
+
+DEVIATIONS = 9.0
+"""Normal noise is larger with probability e^-43."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianSteps:
+    """Gaussian noise in steps, a smooth function of the step."""
+
+    noise: GaussianKeys
+
+    @property
+    def step(self) -> int:
+        return self.noise.step
+
+    @property
+    def smooth(self) -> float:
+        return float(self.noise.bar.sigma / self.noise.bar.grid)
+
+    @property
+    def far(self) -> float:
+        return DEVIATIONS * self.smooth + 1
+
+    def places(self, scores: Values) -> Floats:
+        places: Floats = np.asarray(scores, np.float64) / float(self.noise.unit * self.noise.bar.grid)
+        return places
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        with IMPORTS:
+            from scipy.special import ndtr
+
+        reaches: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
+        return reaches
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricSteps:
+    """Geometric noise cut at K, which is known at whole steps alone."""
+
+    noise: GeometricKeys
+    smooth: float = 0.0
+
+    @property
+    def step(self) -> int:
+        return self.noise.step
+
+    @property
+    def far(self) -> float:
+        return float(self.noise.step)
+
+    def places(self, scores: Values) -> Floats:
+        return np.asarray(scores, np.float64)
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        return self.noise.noise.survival(np.subtract.outer(-self.places(scores), -steps))
+
+
+def stepped(noise: KeyNoise) -> SteppedNoise:
+    """Return the noise of a key set as a function of the step."""
+    return GaussianSteps(noise) if isinstance(noise, GaussianKeys) else GeometricSteps(cast(GeometricKeys, noise))
 
 
 @dataclass(frozen=True, slots=True)

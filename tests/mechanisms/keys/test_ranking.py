@@ -4,18 +4,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import comb
-from typing import Any
 
 import numpy as np
 import pytest
 
 import shortlist as sl
 from shortlist import ZCDP
-from shortlist.exact.key_ranking import ranked_keys
 from shortlist.exact.thresholds import UNIT, Cap, pair_bar
 from shortlist.mechanisms import KeySet
 from shortlist.sampling.unknown_domain import GaussianKeys
 from shortlist.testing import seeded
+from shortlist.utility.key_ranking import SteppedNoise, ranked_keys, stepped
 from tests.helpers.support import assert_law, full_size, sized
 
 STAIRS = {-2: Fraction(1, 16), -1: Fraction(3, 16), 0: Fraction(5, 16), 1: Fraction(5, 16), 2: Fraction(2, 16)}
@@ -87,7 +86,7 @@ def test_it_is_the_law_of_all_outcomes(scores, right, k):
 class EveryStep:
     """The same noise, of which nothing is said to be smooth: each step is looked at."""
 
-    noise: GaussianKeys
+    noise: SteppedNoise
     smooth: float = 0.0
 
     @property
@@ -108,7 +107,7 @@ class EveryStep:
 @pytest.mark.parametrize(("epsilon", "k"), [(1.0, 1), (1.0, 7), (3.0, 40), (8.0, 7)])
 def test_few_points_say_what_every_step_says(epsilon, k):
     cap = Cap(64, weighted=True)
-    noise = GaussianKeys(pair_bar(epsilon, 1e-6, cap), cap.unit)
+    noise = stepped(GaussianKeys(pair_bar(epsilon, 1e-6, cap), cap.unit))
     rng = np.random.default_rng(k)
     scores = np.concatenate([rng.integers(20 * UNIT, 60 * UNIT, 60), rng.integers(UNIT, 12 * UNIT, 400)])
     scores = np.append(scores, [40 * UNIT] * 5)
@@ -133,7 +132,7 @@ def test_nobody_and_everybody():
 def test_many_equal_labels_are_alike():
     """Ten thousand labels of one sum: any of them may be taken, so the right ones by their number."""
     mechanism = KeySet(most=3, epsilon=30.0, delta=1e-6, k=20)
-    noise: Any = mechanism._noises()[0]
+    noise = stepped(mechanism._noises()[0])
     right = np.arange(10_000) < 500
     found = ranked_keys(np.full(10_000, 200), right, right & False, 20, noise)
     assert found.right == pytest.approx(20 * 500 / 10_000, abs=1e-8)

@@ -5,9 +5,9 @@ import math
 import pytest
 
 import shortlist as sl
-from shortlist.exact.effort import among, is_rough, is_wanted, rough, searching, shared
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, JointTopK, LimitedDomainTopK, OneshotTopK
 from shortlist.planning.plans import shaped
+from shortlist.utility.effort import among, is_rough, is_wanted, rough, searching
 
 COUNTS = sl.Scores(shaped("zipf:1.1", 300, 3000, 8), monotone=True)
 MECHANISMS = [
@@ -48,21 +48,6 @@ def test_a_search_asks_for_one_number_and_gets_the_same_well_within_the_stated_a
         alone = OneshotTopK(k=8, epsilon=3.0).quality(COUNTS)
     assert math.isnan(alone.top)
     assert math.isnan(alone.recall)
-
-
-def test_a_search_makes_a_thing_once_and_keeps_nothing_afterwards():
-    made: list[int] = []
-    source = object()
-
-    def make() -> int:
-        made.append(1)
-        return len(made)
-
-    with searching("top"):
-        assert [shared(source, "a", (1,), make), shared(source, "a", (1,), make)] == [1, 1]
-        assert shared(source, "a", (2,), make) == 2
-        assert shared(object(), "a", (1,), make) == 3
-    assert [shared(source, "a", (1,), make), shared(source, "a", (1,), make)] == [4, 5]
 
 
 def test_an_error_inside_ends_the_search():
