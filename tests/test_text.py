@@ -105,7 +105,7 @@ def test_the_command_line_writes_lists_that_are_safe(tmp_path):
 
 
 def test_the_studio_hands_out_a_list_that_is_safe(tmp_path):
-    plan: Any = SimpleNamespace(question=SimpleNamespace(k=2, purpose="weekly"))
+    plan: Any = SimpleNamespace(question=SimpleNamespace(stem="top2", purpose="weekly"))
     job = PaidJob("job", plan, release=release_of(["=1+1", "\x1b[31mred"]))
     _, _, content = present(Work(Folder.of(tmp_path)).download(job, "list.csv"))
     assert content.decode().split() == ["item", "[31mred", "'=1+1"]

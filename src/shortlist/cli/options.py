@@ -180,9 +180,9 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 def read_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the library's function."""
-    asked = {name: READERS.get(name, lambda value: value)(value) for name, value in values.items()}
+    arguments = {name: READERS.get(name, lambda value: value)(value) for name, value in values.items()}
     groups = {"groups": read_groups(values["groups"], len(values["by"] or [""]))} if "by" in values else {}
-    return {name: value for name, value in asked.items() if name not in SURFACE} | groups
+    return {name: value for name, value in arguments.items() if name not in SURFACE} | groups
 
 
 def command(name: str, run: Callable[..., None], help: str) -> Callable[..., None]:

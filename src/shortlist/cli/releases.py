@@ -252,17 +252,17 @@ def _run(
     if names and delta is None:
         instead = "--candidates FILE, or --delta 1e-6" if "candidates" in values else "--delta 1e-6"
         raise ValueError(f"{names}, and no release without a delta exists: give {instead}")
-    asked = {**read_arguments(values), **more, "allow_large": True}
-    asked |= {"epsilon": epsilon} if rho is None else {"budget": ZCDP(rho)}
-    asked |= {} if delta is None else {"delta": delta}
+    arguments = {**read_arguments(values), **more, "allow_large": True}
+    arguments |= {"epsilon": epsilon} if rho is None else {"budget": ZCDP(rho)}
+    arguments |= {} if delta is None else {"delta": delta}
     check_large(budget, values["yes_really"])
     source, ledger, candidates = values["source"], values["ledger"], values.get("candidates")
     name = named(values["purpose"], what, source)
     books = [] if ledger is None or on_server(ledger) else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
-    kept = [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
-    delivery = Delivery.of(values, name, kept)
-    asked |= {"ledger": (book := open_ledger(ledger, context)), "purpose": name}
-    delivery.deliver(drawn(book, lambda progress: release(source, progress=progress, **asked)))
+    inputs = [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
+    delivery = Delivery.of(values, name, inputs)
+    arguments |= {"ledger": (book := open_ledger(ledger, context)), "purpose": name}
+    delivery.deliver(drawn(book, lambda progress: release(source, progress=progress, **arguments)))
 
 
 def _top(context: typer.Context, values: dict[str, Any]) -> None:

@@ -924,7 +924,7 @@ def move(source: str, url: str, wait: float) -> str:
     elif len(closing) > 1 or closing[0].source != target:
         went = f"it goes on as {closing[0].source}" if closing[0].source else closing[0].purpose
         raise LedgerError(f"{book.path} was closed for good: {went}")
-    kept = [entry for entry in entries if entry.kind not in CLOSING]
-    making.copy(book.origin.terms, content, kept)
+    booked = [entry for entry in entries if entry.kind not in CLOSING]
+    making.copy(book.origin.terms, content, booked)
     book.close("moved", "it has arrived", target)
     return target

@@ -36,8 +36,8 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     ValueError
         naming the field, for a description that is none.
     """
-    asked = plan.question.arguments
-    if "q" in asked:
+    arguments = plan.question.arguments
+    if "q" in arguments:
         return {"told": QUANTILE}
     if isinstance(plan.mechanism, KeySet) and plan.question.k is None:
         return {"told": _bar(plan.mechanism)}
@@ -54,7 +54,7 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         "shape": request.get("shape"),
         "budget": "approx" if isinstance(each, ApproxDP) else "pure",
         "domain": "known" if plan.candidates else "unknown",
-        "ordered": "ordered" in asked,
+        "ordered": "ordered" in arguments,
         **({"delta": each.delta} if isinstance(each, ApproxDP) else {}),
     }
     forecast = _forecast(plan, facts)
@@ -64,7 +64,7 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     chosen = _chosen(answer["rows"], plan.mechanism.name)
     rows = [{**row, "runs": row is chosen} for row in answer["rows"]]
     told = " ".join([_told(answer["described"], chosen, plan, forecast), _numbers(facts), *crowd.words(plan)])
-    others = NO_COUNTS if "values" in asked else BY_FACTS
+    others = NO_COUNTS if "values" in arguments else BY_FACTS
     return {**answer, "rows": rows, "told": told, "others": others, "guessed": bool(crowd.guesses)}
 
 

@@ -73,14 +73,14 @@ class Form:
         table, candidates = folder.inside(request.get("table"), TABLES, "table"), None
         ask: Callable[..., Release | GroupedRelease] = quantile
         if kind == "quantile":
-            asked = _quantile_arguments(request)
+            arguments = _quantile_arguments(request)
         else:
-            ask, asked, candidates = _list_arguments(folder, request)
+            ask, arguments, candidates = _list_arguments(folder, request)
         unit, separator = text_in(request, "unit", needed=False) or "user", separator_in(request)
-        asked |= ({"unit": unit} if unit != "user" else {}) | ({"separator": separator} if separator else {})
+        arguments |= ({"unit": unit} if unit != "user" else {}) | ({"separator": separator} if separator else {})
         return cls(
             ask=ask,
-            arguments=asked,
+            arguments=arguments,
             table=table,
             candidates=candidates,
             budget=budget_in(request),
@@ -205,18 +205,18 @@ def _list_arguments(
     listed = (
         {} if candidates is None else {"candidates": list(candidates) if isinstance(candidates, tuple) else candidates}
     )
-    asked = {"k": whole_in(request, "k"), **columns, **listed, **counted, **grouped}
-    asked |= {name: True for name in ("ordered", "values") if flags[name]}
-    return top_k, asked | ({"largest": False} if flags["smallest"] else {}), candidates
+    arguments = {"k": whole_in(request, "k"), **columns, **listed, **counted, **grouped}
+    arguments |= {name: True for name in ("ordered", "values") if flags[name]}
+    return top_k, arguments | ({"largest": False} if flags["smallest"] else {}), candidates
 
 
 def _quantile_arguments(request: dict[str, Any]) -> dict[str, Any]:
     by, step = text_in(request, "by", needed=False), text_in(request, "step", needed=False)
     user, value = text_in(request, "user"), text_in(request, "value")
     check_columns(request, [("user", user), ("value", value), ("by", by)])
-    asked: dict[str, Any] = {"user": user, "value": value, "q": _quantiles(text_in(request, "q", needed=False))}
-    asked |= {name: _end(request, name) for name in ("lower", "upper", *(["step"] if step else []))}
-    return asked | _group_arguments(request, by)
+    arguments: dict[str, Any] = {"user": user, "value": value, "q": _quantiles(text_in(request, "q", needed=False))}
+    arguments |= {name: _end(request, name) for name in ("lower", "upper", *(["step"] if step else []))}
+    return arguments | _group_arguments(request, by)
 
 
 def _group_arguments(request: dict[str, Any], by: str) -> dict[str, Any]:

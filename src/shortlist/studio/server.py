@@ -180,16 +180,17 @@ class Answers:
         plan = Offer.of(self._folder, request)
         before, after = plan.room()
         self._asked = request
-        chances, name, asked = risk(plan.guarantee), self._folder.name(plan.question.ledger), plan.question.arguments
+        form, chances = plan.question, risk(plan.guarantee)
+        name, arguments = self._folder.name(form.ledger), form.arguments
         return {
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
             "smallest": plan.question.smallest,
-            "q": asked.get("q"),
+            "q": arguments.get("q"),
             "candidates": plan.candidates,
-            "by": asked.get("by", ""),
+            "by": arguments.get("by", ""),
             "groups": len(plan.question.groups),
-            "groups_per_user": asked.get("groups_per_user", 1),
+            "groups_per_user": arguments.get("groups_per_user", 1),
             "asked_of": terminal_safe(plan.question.subject),
             "mechanism": plan.mechanism.name,
             "why": page_words(plan.why[:1].upper() + plan.why[1:] + "."),
