@@ -10,6 +10,7 @@ from shortlist._files import leave_spill_folder
 from shortlist._runtime import late
 from shortlist._text import kind_of_words, other_word
 from shortlist.choose import budget_within, mechanism_for, warn_if_absurd
+from shortlist.errors import bad_type
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
@@ -313,7 +314,7 @@ def check_words(question: GroupWords) -> None:
     if not question.keys() <= KNOWN:
         word = min(question.keys() - KNOWN)
         if word in SEVERAL:
-            raise TypeError(f"{word} is not for select, which releases one winner: write top_k(..., {word}=...)")
+            raise bad_type(f"{word} is not for select, which releases one winner: write top_k(..., ${word}=...)")
         near = other_word(word, [*ListWords.__annotations__, "k", "parallel"])
         raise TypeError(f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from shortlist._arrays import Frame, checked_flag
 from shortlist._table_names import NamesOfGroups
+from shortlist.errors import bad_type, bad_value
 from shortlist.scores import HIDDEN, PlainWords, Scores, as_scores
 
 MANY = 1_000_000
@@ -46,7 +47,7 @@ class GroupedScores:
     _template: Scores
 
     def __init__(self) -> None:
-        raise TypeError('groups are counted: sl.count(rows, user=.., item=.., by="country")')
+        raise bad_type('groups are counted: sl.count(rows, $user=.., $item=.., $by="country")')
 
     @classmethod
     def _of(
@@ -79,12 +80,12 @@ class GroupedScores:
         """Lists of scores, keyed 0, 1, ..: one person may be in all of them, or in one alone if they are `parallel`."""
         one_each = checked_flag("parallel", parallel)
         if not 1 <= len(vectors) <= MANY:
-            raise ValueError(f"scores: give 1 to {MANY:,} lists of scores")
+            raise bad_value(f"$scores: give 1 to {MANY:,} lists of scores")
         parts = [as_scores(vector, **({} if isinstance(vector, Scores) else question)) for vector in vectors]
         facts = {(one.neighbours, one.unit, one.public, one.most, one._capped is None, one.columns) for one in parts}
         if len(facts) > 1:  # the mechanism is chosen by them, once for all lists
-            raise ValueError(
-                "scores: all lists must be alike in unit, neighbours, whether they are public, most and item columns"
+            raise bad_value(
+                "$scores: all lists must be alike in unit, neighbours, whether they are public, most and item columns"
             )
         if one_each and parts[0].neighbours == "replace":
             raise ValueError(

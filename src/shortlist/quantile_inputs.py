@@ -15,6 +15,7 @@ import numpy as np
 
 from shortlist._arrays import FRAMES, Engine, Frame, attempt, named_type, unpack
 from shortlist._runtime import late
+from shortlist.errors import bad_type
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.value_frames import groups_in_frame, look_at_frame, places_in_frame
@@ -59,7 +60,7 @@ def asked_of_table(rows: Any, question: ValueQuestion, memory: str | None, text:
         looked = look_at_file(path, question, memory, text)
         return _asked(question, looked, None, lambda grid, tell: files(path, question, grid, memory, text, tell))
     if memory is not None:
-        raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
+        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
     text.check_unused()
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:

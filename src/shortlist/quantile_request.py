@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.choose import checked_budget_of
+from shortlist.errors import bad_type, bad_value
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
@@ -55,14 +56,14 @@ def why_of(mechanism: Quantile, method: str) -> str:
 
 def _checked_method(method: object) -> str:
     if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}")
+        raise bad_value(f"$method must be one of {', '.join(map(repr, METHODS))}")
     return method
 
 
 def _empty(line: Asked, share: int, unit: object, words: str) -> Votes:
     """All that is public, and no vote."""
     if not isinstance(unit, str) or not unit:
-        raise ValueError('unit must be a word, for example unit="user"')
+        raise bad_value('$unit must be a word, for example $unit="user"')
     nothing = np.zeros(0, np.int64)
     return Votes.on(line.grid, nothing, nothing, share=share, unit=unit, frame=line.frame, source=words)
 
@@ -108,7 +109,7 @@ class QuantileRequest:
         notes: tuple[str, ...]
         if value is None and not isinstance(rows, str | os.PathLike):
             if user is not None or memory is not None or text != PLAIN:
-                raise TypeError('value must be the name of a column, for example value="age"')
+                raise bad_type('$value must be the name of a column, for example $value="age"')
             series = Series.of(rows, lower, upper, step)
             line, share, notes = Asked(series.grid, series.frame, series.places), 1, ()
             words = f"numbers in memory, {series.grid.in_words}"

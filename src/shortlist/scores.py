@@ -15,6 +15,7 @@ import numpy as np
 from shortlist._arrays import Frame, Runs, Values, checked_flag, checked_labels, checked_values, unpack
 from shortlist._table_names import Names, OnGrid, WeighedNames
 from shortlist._text import kind_of_words
+from shortlist.errors import bad_value
 from shortlist.sensitivities import exact_sensitivities, of_a_float
 
 Neighbours = Literal["add-remove", "replace"]
@@ -119,14 +120,14 @@ class Scores:
             raise ValueError('neighbours must be "add-remove" or "replace"')
         self._neighbours: Neighbours = neighbours
         if monotone and neighbours == "replace":
-            raise ValueError(
-                'monotone=True does not hold with neighbours="replace": replacing a person can raise one score '
-                'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
+            raise bad_value(
+                '$monotone=True does not hold with neighbours="replace": replacing a person can raise one score '
+                'and lower another. Write $monotone=False, or neighbours="add-remove" if that is what you protect'
             )
         exact = of_a_float if type(sensitivity) is float else exact_sensitivities
         self._largest, self._range = exact(sensitivity, monotone, neighbours)
         if not isinstance(unit, str) or not unit:
-            raise ValueError('unit must be a word, for example unit="user"')
+            raise bad_value('$unit must be a word, for example $unit="user"')
         self._unit = unit
         self._from_table = False
         self._turned = False  # negated, for the smallest

@@ -10,6 +10,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values, checked_flag
 from shortlist._table_names import Names, NamesOfGroups, Pick
+from shortlist.errors import bad_value
 from shortlist.extras import Extras
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import PlainWords, Scores, ScoreWords, as_scores
@@ -46,18 +47,18 @@ def smallest_first(scores: Scores) -> Scores:
 def check_smallest(public: bool) -> None:
     """Refuse the smallest of a list that comes from the data."""
     if not public:
-        raise ValueError(
-            "largest=False needs a public list of candidates: of names that come from the data the smallest count "
-            "would be one person's own. Give candidates=, or public=True if the labels are public"
+        raise bad_value(
+            "$largest=False needs a public list of candidates: of names that come from the data the smallest count "
+            "would be one person's own. Give $candidates=, or public=True if the labels are public"
         )
 
 
 def _negated(values: Values) -> Values:
     if values.dtype.kind == "f":
         if np.isneginf(values).any():
-            raise ValueError(
-                "a score of -inf is of a candidate that may never be chosen, and also the smallest: with largest=False "
-                "leave such candidates out"
+            raise bad_value(
+                "a score of -inf is of a candidate that may never be chosen, and also the smallest: with "
+                "$largest=False leave such candidates out"
             )
         return -values
     # the least of all 64-bit integers has no negative: one more moves no score further than it moved

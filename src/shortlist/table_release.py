@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist.choose import mechanism_for, warn_if_absurd
+from shortlist.errors import bad_type
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
@@ -56,8 +57,8 @@ class Table:
         """
         if isinstance(rows, Scores | GroupedScores):
             written = ", ".join(sorted(TABLE_WORDS & words.keys()))
-            near = "; did you mean values=True?" if words.get("value") is True else ""
-            raise TypeError(f"{written}: for a table; these are Scores, which are counted already: leave it out{near}")
+            near = "; did you mean $values=True?" if words.get("value") is True else ""
+            raise bad_type(f"${written}: for a table; these are Scores, which are counted already: leave it out{near}")
         unfit = [word for word in words if word in PlainWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")

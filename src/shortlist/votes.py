@@ -14,6 +14,7 @@ from typing import Literal, Self
 import numpy as np
 
 from shortlist._arrays import Floats, Frame, Indices, Values
+from shortlist.errors import Text, bad_type, bad_value
 from shortlist.scores import Number, Scores
 
 MOST_POINTS = 1 << 40
@@ -24,7 +25,7 @@ FINE = 1 << 20
 Bound = Number | datetime.date
 Kind = Literal["whole", "real", "date"]
 
-MISSING = "lower= and upper= are public numbers you choose, never the smallest and the largest of the data"
+MISSING = Text("$lower= and $upper= are public numbers you choose, never the smallest and the largest of the data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +53,17 @@ class Grid:
         if lower is None or upper is None:
             raise TypeError(MISSING)
         if dated != _is_date(upper):
-            raise TypeError("lower and upper must be two numbers or two dates")
+            raise bad_type("$lower and $upper must be two numbers or two dates")
         first, last = _exact("lower", lower), _exact("upper", upper)
         whole = all(isinstance(bound, int | np.integer) for bound in (lower, upper))
         if first >= last:
-            raise ValueError("lower must be below upper")
+            raise bad_value("$lower must be below $upper")
         wide = _checked_step(step, dated) if step is not None else _step(first, last, dated or whole)
         size = (last - first) // wide + 1
         if size > MOST_POINTS:
             raise ValueError("step is too fine: more than 2^40 points lie between lower and upper; write a larger step")
         if size < 2:
-            raise ValueError("step must not be larger than upper - lower")
+            raise bad_value("$step must not be larger than upper - lower")
         integral = first.denominator == wide.denominator == 1
         return cls("date" if dated else "whole" if integral else "real", first, wide, size)
 
@@ -132,17 +133,17 @@ def _exact(name: str, bound: object) -> Fraction:
     """A bound as it was written: 0.1 is a tenth. Days are their ordinals."""
     if isinstance(bound, datetime.date):
         if isinstance(bound, datetime.datetime):
-            raise TypeError(f"{name} must be a date without a time, or a number")
+            raise bad_type(f"${name} must be a date without a time, or a number")
         return Fraction(bound.toordinal())
     value = bound.item() if isinstance(bound, np.generic) else bound
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
-        raise TypeError(f"{name} must be a number or a date, for example {name}=0")
+        raise bad_type(f"${name} must be a number or a date, for example ${name}=0")
     try:
         exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, OverflowError):
-        raise ValueError(f"{name} must be finite") from None
+        raise bad_value(f"${name} must be finite") from None
     if abs(exact) > 2**500 or (exact and abs(exact) < Fraction(1, 2**500)):
-        raise ValueError(f"{name} must be of an ordinary size: change the unit of the values")
+        raise bad_value(f"${name} must be of an ordinary size: change the unit of the values")
     return exact
 
 
@@ -151,9 +152,9 @@ def _checked_step(step: object, dated: bool) -> Fraction:
         step = Fraction(step / datetime.timedelta(days=1))
     wide = _exact("step", step)
     if isinstance(step, datetime.date) or wide <= 0:
-        raise ValueError("step must be above 0, for example step=1")
+        raise bad_value("$step must be above 0, for example $step=1")
     if dated and wide.denominator != 1:
-        raise ValueError("step of dates must be whole days, for example step=7")
+        raise bad_value("step of dates must be whole days, for example $step=7")
     return wide
 
 

@@ -23,6 +23,7 @@ from shortlist.accounting.checks import number
 from shortlist.accounting.compose import epsilon_of
 from shortlist.accounting.guarantees import ApproxDP, BoundedRange, Guarantee
 from shortlist.accounting.renyi import BOUNDED_RANGE_WIDEST, many_rounds, range_renyi, renyi_epsilon
+from shortlist.errors import bad_type
 from shortlist.exact.search import crossing
 
 
@@ -76,7 +77,7 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, nea
     """
 
     if not hasattr(budget, "excess"):
-        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..)")
+        raise bad_type("$budget must be PureDP(..), ZCDP(..) or ApproxDP(..)")
 
     def excess(log_x: float) -> float:
         return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)

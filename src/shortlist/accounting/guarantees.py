@@ -45,6 +45,7 @@ from shortlist.accounting.curves import (
 )
 from shortlist.accounting.interop import dp_event, pld
 from shortlist.accounting.renyi import pure_rho, range_rho, renyi_profile
+from shortlist.errors import bad_value
 from shortlist.exact.reals import ball, exactly
 
 BITS = 128
@@ -314,7 +315,7 @@ class Guarantee(ABC):
         """
         epsilon = self.epsilon_at(delta)
         if math.isinf(epsilon):
-            raise ValueError(f"no epsilon is proved at delta={delta:g}: {self.why_not() or 'write a larger delta'}")
+            raise bad_value(f"no epsilon is proved at $delta={delta:g}: {self.why_not() or 'write a larger delta'}")
         return ApproxDP(epsilon, delta)
 
     def why_not(self) -> str:

@@ -29,6 +29,7 @@ from shortlist.accounting.checks import count, number
 from shortlist.audit.certified.base import Point
 from shortlist.audit.enumeration import lines, neighbours
 from shortlist.audit.events import Event, Sample, label_number, learn, proportion_bounds, read_each, read_many, together
+from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
 from shortlist.mechanisms.entry import Entry, Request
@@ -453,7 +454,7 @@ class JobRunner:
 def _workers(target: Target, workers: int | None) -> int:
     """All cores, where the target allows it and the platform can fork."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ValueError("workers must be a whole number of at least 1, or None for all cores")
+        raise bad_value("$workers must be a whole number of at least 1, or None for all cores")
     import multiprocessing
 
     if not target.parallel or "fork" not in multiprocessing.get_all_start_methods():

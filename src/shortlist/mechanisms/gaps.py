@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number
+from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.margins import refined_margin
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
@@ -294,8 +295,8 @@ def _check_loser(scores: Scores, k: int) -> None:
     try:
         check_known_candidates(scores, k + 1)
     except ValueError:
-        raise ValueError(
-            f"k={k} gaps need {k + 1} candidates, the last gap being the lead over the best loser; choose a smaller k"
+        raise bad_value(
+            f"$k={k} gaps need {k + 1} candidates, the last gap being the lead over the best loser; choose a smaller k"
         ) from None
 
 
@@ -505,16 +506,16 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         checked_work(self.work)
         if mu is not None:
             if self.budget is not None:
-                raise TypeError("mu= says what it costs: leave budget= out, or leave mu= out")
+                raise bad_type("mu= says what it costs: leave $budget= out, or leave mu= out")
             self._pay(GumbelDP(mu, self.k, monotone=False))
         elif isinstance(self.budget, GumbelDP):
             if self.budget.k != self.k:
-                raise ValueError(f"budget is for k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
+                raise bad_value(f"$budget is for $k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
             self._pay(GumbelDP(self.budget.mu, self.k, monotone=False))
         elif not isinstance(self.budget, ApproxDP):
-            raise TypeError(
+            raise bad_type(
                 "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
-                "write budget=ApproxDP(epsilon, delta)"
+                "write $budget=ApproxDP(epsilon, delta)"
             )
         else:
             self._pay(plain_budget(self.budget))

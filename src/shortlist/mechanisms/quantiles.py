@@ -16,6 +16,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, number_text
+from shortlist.errors import bad_type, bad_value
 from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -146,9 +147,9 @@ class Quantile(Budgeted[Budget]):
                 "the points of the grid must be public: give counts in their order, without labels or public"
             )
         if not scores.monotone or isinstance(scores.sensitivity, tuple):
-            raise ValueError(
+            raise bad_value(
                 "these must be counts of users along a line, each of which one user only adds to, by at most "
-                "`sensitivity`: write monotone=True"
+                "`sensitivity`: write $monotone=True"
             )
         if isinstance(scores, Votes):
             if self.votes_per_user is not None:
@@ -252,7 +253,7 @@ class Quantile(Budgeted[Budget]):
 
     def _one(self, scores: object, question: ScoreWords) -> Scores:
         if len(self._q) > 1:
-            raise ValueError("this law is of one quantile: write q=0.5, or read .sequence_probabilities(...)")
+            raise bad_value("this law is of one quantile: write $q=0.5, or read .sequence_probabilities(...)")
         return self._studied(scores, question)
 
 
@@ -279,24 +280,24 @@ def checked_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
         return _checked_one(q)
     several = tuple(_checked_one(one) for one in q)
     if not several:
-        raise ValueError("q must not be empty: write q=0.5, or q=[0.25, 0.5, 0.75]")
+        raise bad_value("$q must not be empty: write $q=0.5, or $q=[0.25, 0.5, 0.75]")
     if len(several) > MOST_Q:
         raise ValueError(f"q has more than {MOST_Q} numbers; ask for fewer")
     exact = list(map(_exact, several))
     if any(one >= two for one, two in pairwise(exact)):
-        raise ValueError("q must increase: write q=[0.25, 0.5, 0.75]")
+        raise bad_value("$q must increase: write $q=[0.25, 0.5, 0.75]")
     return several if len(several) > 1 else several[0]
 
 
 def _checked_one(q: object) -> float | Fraction:
     value = q.item() if isinstance(q, np.generic) else q
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        raise TypeError("q must be a number from 0 to 1, or several, for example q=0.5")
+        raise bad_type("$q must be a number from 0 to 1, or several, for example $q=0.5")
     if not 0 <= value <= 1:
-        raise ValueError("q must be from 0 to 1, for example q=0.5")
+        raise bad_value("$q must be from 0 to 1, for example $q=0.5")
     if _exact(value).denominator > FINEST:
-        raise ValueError(
-            "q must have at most four digits after the point, or be a Fraction below 10000: write q=0.3333"
+        raise bad_value(
+            "$q must have at most four digits after the point, or be a Fraction below 10000: write $q=0.3333"
         )
     return value if isinstance(value, Fraction) else float(value)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, checked_flag
 from shortlist.accounting.checks import number
+from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
@@ -224,12 +225,12 @@ class SparseVector(Budgeted[PureDP]):
         check_ledger(ledger)
         terms, facts = (self.guarantee, self.charge), noted("", secure=source.secure)
         if not isinstance(unit, str):
-            raise TypeError('unit must be text: write unit="person", for example')
+            raise bad_type('$unit must be text: write $unit="person", for example')
         if not (relation := relation_of(unit)):
             unit = f"{unit} (add-remove)"
         elif relation == "replace" and (self.monotone or isinstance(self.sensitivity, tuple | list)):
-            raise ValueError(
-                'unit must not end with "(replace)" if monotone=True or the sensitivity is a pair: both say what '
+            raise bad_value(
+                '$unit must not end with "(replace)" if $monotone=True or the sensitivity is a pair: both say what '
                 "adding a user does"
             )
         return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))

@@ -14,6 +14,7 @@ from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
 from shortlist.accounting.calibrate import FEW, MANY, likely_round
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.renyi import range_rho
+from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import rounded
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
@@ -193,7 +194,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         if self.split is not None:
             number("split", self.split, below=1.0)
             if not gumbel or isinstance(self.budget, ZCDP):
-                raise ValueError("split is for Gumbel noise under (epsilon, delta): leave it out here")
+                raise bad_value("$split is for Gumbel noise under (epsilon, delta): leave it out here")
         guarantee = self.guarantee
         if (8 * guarantee.rho if isinstance(guarantee, ZCDP) else guarantee.epsilon) / self.k == 0:
             raise ValueError("the budget is too small to be shared by k rounds; choose a larger epsilon or rho")

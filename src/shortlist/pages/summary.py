@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from shortlist._text import READ, as_sentence, terminal_safe, without_arguments
 from shortlist.accounting.checks import number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.errors import Text
 
 if TYPE_CHECKING:
     from shortlist.grouped_release import GroupedRelease
@@ -321,10 +322,9 @@ def _unordered(lists: list[Release], hints: bool) -> str:
     sets = [one for one in lists if not one.ordered and len(one) > 1]
     if not sets:
         return ""
-    may = hints and all(one.asked is not None and one.why.startswith("auto: ") for one in sets)
-    return (
-        UNORDERED.replace(".", "; an order is another release, and charged again: ordered=True.") if may else UNORDERED
-    )
+    if not hints or not all(one.asked is not None and one.why.startswith("auto: ") for one in sets):
+        return UNORDERED
+    return Text(f"{UNORDERED[:-1]}; an order is another release, and charged again: $ordered=True.")
 
 
 def disagree(release: Release) -> bool:
@@ -342,8 +342,8 @@ def _vague(lists: list[Release], hints: bool) -> list[str]:
         return []
     fit = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
     may = hints and all(fit)
-    out = f"; next time at_least={math.ceil(widest)} does so, but to ask again is charged again." if may else "."
-    return [f"A value below its ± says little: leave such items out by eye{out}"]
+    out = f"; next time $at_least={math.ceil(widest)} does so, but to ask again is charged again." if may else "."
+    return [Text(f"A value below its ± says little: leave such items out by eye{out}")]
 
 
 def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack, overload
 from shortlist._arrays import named_type
 from shortlist._runtime import late
 from shortlist._text import kind_of_words
+from shortlist.errors import bad_type, bad_value
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
 from shortlist.tables.dialect import TextForm
@@ -259,14 +260,14 @@ def _emptied(table: Any) -> Any:
 def check_asked(question: Question, candidates: object, unit: str) -> None:
     """Refuse what does not go together, by the words alone."""
     if question.grouping is not None and question.grouping.listed is None and candidates is not None:
-        raise ValueError(
+        raise bad_value(
             "groups from the data do not go with public candidates: a list of k items for a group would tell that "
-            "somebody is in it. Give the public groups too, groups=[...], or leave candidates out and give a delta"
+            "somebody is in it. Give the public groups too, $groups=[...], or leave candidates out and give a delta"
         )
     if question.clip is not None and candidates is None:
         raise ValueError("sums need candidates: no mechanism takes sums of items that only the data knows")
     if not isinstance(unit, str) or not unit:
-        raise ValueError('unit must be a word, for example unit="user"')
+        raise bad_value('$unit must be a word, for example $unit="user"')
 
 
 def _scored(
@@ -303,7 +304,7 @@ def _engine(
     if isinstance(source, str | os.PathLike):
         return count_files(os.fspath(source), question, candidates, memory, text, progress)
     if memory is not None:
-        raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
+        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
     text.check_unused()
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:

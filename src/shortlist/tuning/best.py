@@ -24,6 +24,7 @@ from shortlist.accounting.tuned import (
     Tuned,
     pure_cost,
 )
+from shortlist.errors import bad_type
 from shortlist.exact.search import crossing, narrowed, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, checked_source, checked_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
@@ -319,7 +320,7 @@ def checked_runs(runs: object, cap: int | None) -> RunLaw:
 def checked_budget(budget: object) -> Budget:
     """PureDP, ZCDP or ApproxDP."""
     if not isinstance(budget, PureDP | ZCDP | ApproxDP):
-        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=ApproxDP(4.0, 1e-6)")
+        raise bad_type("$budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example $budget=ApproxDP(4.0, 1e-6)")
     return budget
 
 
@@ -479,7 +480,7 @@ def tune(
     if neighbours not in ("add-remove", "replace"):
         raise ValueError('neighbours must be "add-remove" or "replace"')
     if not isinstance(unit, str):
-        raise TypeError('unit must be text: write unit="person", for example')
+        raise bad_type('$unit must be text: write $unit="person", for example')
     charge: Guarantee = promised if delta is None else promised.as_approx(delta)
     name = f"best of a random number of runs, {law}"
     reservation = None
@@ -507,12 +508,12 @@ def tune(
 def _law(base: Guarantee, runs: RunLaw | None, budget: Guarantee | None, eta: float | None, cap: int | None) -> RunLaw:
     if runs is not None:
         if eta is not None:
-            raise TypeError(
-                "eta belongs to the law that budget= chooses: write runs=sl.NegativeBinomial(mean=9, eta=0)"
+            raise bad_type(
+                "eta belongs to the law that $budget= chooses: write runs=sl.NegativeBinomial(mean=9, eta=0)"
             )
         return checked_runs(runs, cap)
     if budget is None:
-        raise TypeError("give runs=sl.NegativeBinomial(mean=10, eta=0), or budget=, for example budget=PureDP(1.0)")
+        raise bad_type("give runs=sl.NegativeBinomial(mean=10, eta=0), or $budget=, for example $budget=PureDP(1.0)")
     return runs_within(base, checked_budget(budget), 0.0 if eta is None else eta, cap)
 
 
