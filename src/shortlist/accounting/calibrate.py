@@ -23,7 +23,7 @@ from shortlist.accounting.checks import number
 from shortlist.accounting.compose import epsilon_of
 from shortlist.accounting.guarantees import ApproxDP, BoundedRange, Guarantee
 from shortlist.accounting.renyi import BOUNDED_RANGE_WIDEST, many_rounds, range_renyi, renyi_epsilon
-from shortlist.exact.search import crossing
+from shortlist.exact.search import find_crossing
 
 
 class Budget(Protocol):
@@ -90,7 +90,7 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, nea
         end = (next_x, excess(next_x))
         if (end[1] > 0) != down:
             low, high = (end, start) if down else (start, end)
-            return math.exp(crossing(excess, low, high, 1e-10)[0])
+            return math.exp(find_crossing(excess, low, high, 1e-10)[0])
         start = end
     if not down:
         raise ValueError(f"every parameter fits the budget {budget}: there is no largest one")
@@ -271,6 +271,6 @@ def _crossing(excess: Callable[[float], float], near: float, close: float) -> fl
         other = excess(there)
         if (other > 0) != (at > 0):
             low, high = sorted(((here, at), (there, other)))
-            return crossing(excess, low, high, close)[0]
+            return find_crossing(excess, low, high, close)[0]
         here, at = there, other
     return None
