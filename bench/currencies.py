@@ -18,7 +18,6 @@ from shortlist import Scores
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
-from shortlist.mechanisms.registry import GuardedSought as Sought
 from shortlist.mechanisms.sets import TAU, Guarding, share_of
 from shortlist.planning.compare import epsilon_for as budget_for
 from shortlist.planning.search import least_epsilon_reaching
@@ -91,14 +90,13 @@ def epsilon_currencies_table() -> Iterator[str]:
 
 def recalls(k: int, budget: PureDP | ApproxDP | ZCDP, scores: Scores) -> list[float]:
     """Of the published law, peeling, canonical, the default of 0.1.0 and today's."""
-    kind = Sought if isinstance(budget, ApproxDP) else GuardedTopK
     found = [
         float(one.quality(scores).recall)
         for one in (
             CanonicalTopK(k=k, budget=budget, gamma=1.0, noise="gumbel"),
             OneshotTopK(k=k, budget=budget),
             CanonicalTopK(k=k, budget=budget),
-            kind(k=k, budget=budget),
+            GuardedTopK(k=k, budget=budget),
         )
     ]
     old = float(Before(k=k, budget=budget).quality(scores).recall) if isinstance(budget, PureDP) else found[2]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.calibrate import FEW, largest_round
 from shortlist.accounting.checks import up
 from shortlist.accounting.renyi import largest_range, range_renyi, renyi_epsilon
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
@@ -188,8 +187,7 @@ def epsilon_of_a_round(k: int, budget: Budget) -> float:
             return e
         raise ValueError(f"no parameter fits the budget {budget}: write a larger budget")
     if isinstance(budget, ApproxDP):
-        quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
-        return largest_round(k, budget, quick(k, budget) or 1.0)
+        return calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=plain_epsilon_of_a_round(k, budget) or 1.0)
     e = budget.epsilon / k
     return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from shortlist.accounting.renyi import range_rho
-from shortlist.exact.noise import Noise
 from shortlist.exact.thresholds import OptimalTest
 from shortlist.mechanisms.base import Budget, DeltaBudget
 from shortlist.mechanisms.entry import MANY_NAMES, Audited, Compared, Entry, Fact, Method, Named, Request, Traced
 from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
-from shortlist.mechanisms.lists import SHARE, GuardedListTopK, JointTopK, OrderedCanonicalTopK
+from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.partition import (
     FEW_ROUNDS,
     KeySet,
@@ -33,7 +32,6 @@ from shortlist.mechanisms.sets import (
     GuardedTopK,
     OneShot,
     budget_with_rounds,
-    nearly_one_shot_of,
     share_of,
 )
 from shortlist.mechanisms.stable import LargeGap, StableTopK
@@ -103,19 +101,12 @@ NOISY_MAX_ENTRY = Entry(
 )
 
 
-class Sought(GuardedListTopK):
-    """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
-
-    def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
-        return nearly_one_shot_of(self.guarantee, self.k, SHARE if self._is_guarded(d) else Fraction(0))
-
-
 def _guarded_list_rows(k: int) -> Sequence[Planned]:
     if k == 1:
         return ()
 
     def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
-        return reached(goal)(Sought(k=k, budget=ApproxDP(epsilon, delta)), scores)
+        return reached(goal)(GuardedListTopK(k=k, budget=ApproxDP(epsilon, delta)), scores)
 
     def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
         return as_goals(GuardedListTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))
@@ -277,14 +268,6 @@ CANONICAL_ENTRY = Entry(
 )
 
 
-class GuardedSought(GuardedTopK):
-    """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
-
-    def _one_shot(self, scores: Scores, k: int, d: int) -> OneShot:
-        noise, e = nearly_one_shot_of(self.guarantee, k, share_of(k, d))
-        return OneShot(noise, scores.range_sensitivity / e)
-
-
 def by_rounds(mechanism: GuardedTopK, scores: Scores) -> Traced | None:
     """Its chance of the right set by the e of a round of one-shot, which tells epsilon at once."""
     budget, public = mechanism.guarantee, mechanism._guarding(scores)
@@ -312,7 +295,7 @@ def _guarded_rows(k: int) -> Sequence[Planned]:
         return GuardedTopK(k=k, budget=budget)
 
     def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
-        return reached(goal)(GuardedSought(k=k, budget=ApproxDP(epsilon, delta)), scores)
+        return reached(goal)(GuardedTopK(k=k, budget=ApproxDP(epsilon, delta)), scores)
 
     def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
         return as_goals(GuardedTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))
