@@ -15,7 +15,7 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
 from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
-from shortlist.mechanisms.base import check_ledger, checked_source
+from shortlist.mechanisms.base import check_ledger, check_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
@@ -291,7 +291,7 @@ def _answered(
     if groups is not None:
         request = group_request(groups, k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
-        source = checked_source(rng)
+        source = check_source(rng)
         check_ledger(ledger)
         reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
         return request.released(groups, source, reservation)
@@ -299,7 +299,7 @@ def _answered(
     most, weighed = data._most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     warn_if_absurd(mechanism.guarantee, allow_large)
-    data, source = turned(data, bool(plan["largest"])), checked_source(rng)
+    data, source = turned(data, bool(plan["largest"])), check_source(rng)
     check_ledger(ledger)
     if ledger is None:
         drawn = mechanism.release(data, rng=source)

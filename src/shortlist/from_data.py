@@ -12,7 +12,7 @@ from shortlist._text import kind_of_words
 from shortlist.choose import budget_within, warn_if_absurd
 from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
-from shortlist.mechanisms.base import checked_delta_budget, checked_source
+from shortlist.mechanisms.base import check_delta_budget, check_source
 from shortlist.mechanisms.partition import FEW, Recounted
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
@@ -20,7 +20,7 @@ from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import Scores
 from shortlist.table_release import checked_progress, reading
-from shortlist.tables.count import Progress, counted, uncounted
+from shortlist.tables.count import OpenTable, Progress, open_table
 from shortlist.tables.question import Question
 
 
@@ -115,7 +115,7 @@ def keys(
         separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.mechanism.guarantee, allow_large)
-    source, tell = checked_source(rng), checked_progress(progress)
+    source, tell = check_source(rng), checked_progress(progress)
     paid = None if ledger is None else request.booked(rows, ledger, purpose, source)
     release = request.released(rows, source, paid, tell)
     leave_spill_folder()
@@ -150,7 +150,7 @@ class KeyRequest:
         multiline: bool,
         separator: str | None = None,
     ) -> KeyRequest:
-        paid = checked_delta_budget(epsilon, delta, budget)
+        paid = check_delta_budget(epsilon, delta, budget)
         mechanism = KeySet(most=most, budget=paid, weighted=weighted, values=values)
         question = Question.of(user, item, None, None, most, where)
         least = check_least(at_least, checked_flag("values", values))
@@ -173,17 +173,17 @@ class KeyRequest:
         """Check what can be checked without a row, then book."""
         unit = f"{self.reading.get('unit', 'user')} (add-remove)"
         ledger.check(self.mechanism.charge, self.mechanism.guarantee, unit=unit, fresh=False)
-        accepted = self.uncounted(rows)
+        accepted = self.open(rows).schema()
         return Booked.of(self.mechanism, accepted, ledger, purpose, source, left_out_in_words(self.at_least))
 
-    def uncounted(self, rows: object) -> Scores:
-        """What is public of the scores, with no row read."""
-        return uncounted(rows, self.question, None, **self.reading)
+    def open(self, rows: object) -> OpenTable:
+        """The table, whose names and types alone are looked at until it is counted."""
+        return open_table(rows, self.question, **self.reading)
 
     def released(self, rows: object, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Count, draw, and say why."""
         with reading(progress, paid):
-            scores = counted(rows, self.question, None, progress=progress, **self.reading)
+            scores = self.open(rows).count(progress)
         scores = self._counting_again(scores, rows)
         release = self.mechanism.release(scores, rng=source) if paid is None else paid.release(scores, source)
         release = replace(release, why=self.why)
@@ -197,7 +197,7 @@ class KeyRequest:
 
         def again(names: list[Hashable], most: int) -> list[int]:
             question = replace(self.question, most=most)
-            counts = counted(rows, question, names, **self.reading).as_public()
+            counts = open_table(rows, question, names, **self.reading).count().as_public()
             people = dict(zip(counts.labels, counts.values.tolist(), strict=True))
             return [people[name] for name in names]
 

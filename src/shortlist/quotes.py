@@ -124,10 +124,10 @@ def _list(words: dict[str, Any], looks: bool) -> Quote:
     if table.question.grouping is None:
         mechanism, why, _ = table.mechanism(k, plan)
         if looks:
-            return _of_accepted(mechanism, _why(why, plan), table.uncounted(), plan)
+            return _of_accepted(mechanism, _why(why, plan), table.open().schema(), plan)
         return Quote(mechanism, _why(why, plan), mechanism.guarantee, mechanism.charge, number)
     request = None if looks else table.unread(k, least, plan)
-    return _of_groups(request or group_request(table.uncounted_groups(), k, least, **plan), number)
+    return _of_groups(request or group_request(table.open().schema(), k, least, **plan), number)
 
 
 def _of_scores(
@@ -145,8 +145,8 @@ def _of_scores(
 def _of_accepted(mechanism: Mechanism, why: str, scores: Scores, plan: dict[str, Any]) -> Quote:
     """By all that is public of the scores, which a mechanism may know finer terms for."""
     data = turned(scores, bool(plan["largest"]))
-    mechanism._booked(data, None, "")
-    return Quote(mechanism, why, *mechanism._terms(data), len(scores) if scores.public else None)
+    mechanism._check_and_reserve(data, None, "")
+    return Quote(mechanism, why, *mechanism._privacy_cost(data), len(scores) if scores.public else None)
 
 
 def _of_groups(request: GroupRequest, number: int | None) -> Quote:
@@ -161,7 +161,7 @@ def _keys(words: dict[str, Any], looks: bool) -> Quote:
     rows = words.pop("rows")
     request = KeyRequest.of(**words)
     if looks:
-        request.uncounted(rows)
+        request.open(rows).schema()
     return Quote(request.mechanism, request.why, request.mechanism.guarantee, request.mechanism.charge)
 
 

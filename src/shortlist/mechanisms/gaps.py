@@ -16,23 +16,23 @@ from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import ChainedGaps, best_linear
-from shortlist.exact.margins import refined_margin
+from shortlist.exact.margins import margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
-from shortlist.exact.reals import rounded
+from shortlist.exact.reals import to_float
 from shortlist.extras import Extras
 from shortlist.labels import typed
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     Draws,
     Outcome,
+    check_draws,
+    check_k,
     check_known_candidates,
-    checked_draws,
-    checked_k,
-    checked_pure,
-    checked_source,
-    checked_work,
+    check_pure_budget,
+    check_source,
+    check_work,
     described,
     plain_budget,
     record_of,
@@ -86,7 +86,7 @@ class TopKWithGaps(Budgeted[PureDP]):
     k: int
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str = "exponential"
     work: Work = "adaptive"
 
@@ -112,16 +112,16 @@ class TopKWithGaps(Budgeted[PureDP]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
-        indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
-        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale))))
+        indices, gaps = winners_with_gaps(scores, self.k, scale, check_gap_noise(self.noise), source, self.work)
+        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale))))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
-        field = Field(scores.values, self.k + 1, self._scale(scores), checked_gap_noise(self.noise))
-        races = field.races(checked_draws(draws), checked_source(rng))
+        scores = self._validate_public(scores, question)
+        field = Field(scores.values, self.k + 1, self._scale(scores), check_gap_noise(self.noise))
+        races = field.races(check_draws(draws), check_source(rng))
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
     probabilities = utility.probabilities
@@ -131,7 +131,7 @@ class TopKWithGaps(Budgeted[PureDP]):
 
     def _law(self, scores: Scores) -> OneshotLaw:
         """That of one-shot top-k: gaps and values change nothing of who is released."""
-        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_gap_noise(self.noise))
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), check_gap_noise(self.noise))
 
 
 @described
@@ -167,7 +167,7 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str = "exponential"
     theta: float | None = 0.5
     work: Work = "adaptive"
@@ -210,13 +210,13 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         selection, scale = self._scales(scores)
-        noise = checked_gap_noise(self.noise)
+        noise = check_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
         measurements = [
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
         ]
         values = best_linear(measurements, gaps, self._ratio(scores))
-        margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
+        margins = [margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
         return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
 
     def _ratio(self, scores: Scores) -> float:
@@ -231,7 +231,7 @@ class MeasuredTopK(Budgeted[PureDP]):
 
         The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         selection, scale = self._scales(scores)
         numbers, ratio = scores.values, self._ratio(scores)
 
@@ -241,9 +241,9 @@ class MeasuredTopK(Budgeted[PureDP]):
             values = best_linear(list(measurements.T), list(gaps.T), ratio)
             return indices, np.column_stack([gaps, *values])
 
-        field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
-        rows = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
-        return rows.as_they_were(scores, first=self.k)
+        field = Field(numbers, self.k + 1, selection, check_gap_noise(self.noise))
+        rows = Draws.of_rows(map(read, field.races(check_draws(draws), source)))
+        return rows.undo_negation(scores, first=self.k)
 
     probabilities = utility.probabilities
     success_probability = utility.success_probability
@@ -252,19 +252,19 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     def _law(self, scores: Scores) -> OneshotLaw:
         """That of one-shot top-k: gaps and values change nothing of who is released."""
-        return OneshotLaw.of(scores.values, self.k, self._scales(scores)[0], checked_gap_noise(self.noise))
+        return OneshotLaw.of(scores.values, self.k, self._scales(scores)[0], check_gap_noise(self.noise))
 
 
 def _store(
     mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None, scale: float | None = None
 ) -> None:
-    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    mechanism._pay(checked_pure(what, epsilon, mechanism.budget, scale, mechanism.k))
-    checked_gap_noise(mechanism.noise)
-    checked_work(mechanism.work)
+    object.__setattr__(mechanism, "k", check_k(mechanism.k))
+    mechanism._pay(check_pure_budget(what, epsilon, mechanism.budget, scale, mechanism.k))
+    check_gap_noise(mechanism.noise)
+    check_work(mechanism.work)
 
 
-def checked_gap_noise(noise: object) -> Noise:
+def check_gap_noise(noise: object) -> Noise:
     """A noise by its name, if gaps under it are proved."""
     kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
     if not isinstance(noise, str) or noise not in kinds:
@@ -356,7 +356,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     winner: Hashable = None
     work: Work = "adaptive"
 
@@ -364,8 +364,8 @@ class ExponentialWithGap(Budgeted[PureDP]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget, scale))
-        checked_work(self.work)
+        self._pay(check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale))
+        check_work(self.work)
 
     def __repr__(self) -> str:
         """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
@@ -377,7 +377,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
         return "exponential mechanism with gap" if self.winner is None else "gap of a given winner"
 
     @property
-    def treats_alike(self) -> bool:
+    def is_permutation_invariant(self) -> bool:
         return self.winner is None
 
     @property
@@ -422,17 +422,17 @@ class ExponentialWithGap(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         if self.winner is not None:
-            place, scale, source = self._place(scores), self._scale(scores), checked_source(rng)
-            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(checked_draws(draws))]
+            place, scale, source = self._place(scores), self._scale(scores), check_source(rng)
+            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(check_draws(draws))]
             return Draws(np.full((len(gaps), 1), place), np.array(gaps))
-        races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(check_draws(draws), check_source(rng))
         return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1; a winner that was given wins."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         if self.winner is not None:
             chances: Floats = np.zeros(len(scores))
             chances[self._place(scores)] = 1.0
@@ -442,7 +442,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
-        chances, values = self.probabilities(scores, **question), self._studied(scores, question).values
+        chances, values = self.probabilities(scores, **question), self._validate_public(scores, question).values
         return float(chances[values == values.max()].sum())
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
@@ -453,7 +453,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
 def p_value_of(gap: float, scale: Fraction) -> float:
     """2 / (1 + e^(gap / scale)), rounded up: the largest P(a gap so large | this winner) if it is not the only best."""
-    tail = math.exp(-rounded(Fraction(gap) / scale)) if gap < math.inf else 0.0
+    tail = math.exp(-to_float(Fraction(gap) / scale)) if gap < math.inf else 0.0
     return min(1.0, max(2 * tail / (1 + tail) * (1 + 2.0**-40), math.nextafter(0.0, 1.0)))
 
 
@@ -495,15 +495,15 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
 
     k: int
     mu: InitVar[float | None] = None
-    budget: ApproxDP | GumbelDP = UNSAID
+    budget: ApproxDP | GumbelDP = MISSING
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, mu: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        checked_work(self.work)
+        object.__setattr__(self, "k", check_k(self.k))
+        check_work(self.work)
         if mu is not None:
             if self.budget is not None:
                 raise bad_type("mu= says what it costs: leave $budget= out, or leave mu= out")
@@ -537,7 +537,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         mu = budget.mu if isinstance(budget, GumbelDP) else largest_mu(self.k, budget, scores.monotone)
         return scores.largest_sensitivity / Fraction(mu)
 
-    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+    def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         if not isinstance(self.budget, GumbelDP):
             return self.guarantee, self.charge
         promise = GumbelDP(self.budget.mu, self.k, scores.monotone)
@@ -547,7 +547,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         scale = self.scale(scores)
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
-        soft_max = values[0] - rounded(Fraction(EULER) * scale)
+        soft_max = values[0] - to_float(Fraction(EULER) * scale)
         note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._turned else GUMBEL_VALUES_NOTE
         return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 
@@ -555,10 +555,10 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         field = Field(scores.values, self.k, self.scale(scores), GUMBEL)
-        races = field.races(checked_draws(draws), checked_source(rng))
-        return Draws.of_rows((rows.indices, rows.values()) for rows in races).as_they_were(scores)
+        races = field.races(check_draws(draws), check_source(rng))
+        return Draws.of_rows((rows.indices, rows.values()) for rows in races).undo_negation(scores)
 
     probabilities = utility.probabilities
     success_probability = utility.success_probability

@@ -18,12 +18,12 @@ from shortlist.errors import bad_value
 from shortlist.exact.geometric import PublicCoin, public_coin
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.noise import GAUSSIAN
-from shortlist.exact.reals import rounded, rounded_down
+from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
-from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
 from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     DeltaBudget,
     Draws,
@@ -32,13 +32,13 @@ from shortlist.mechanisms.base import (
     bar_in_words,
     check_column,
     check_counts,
-    checked_draws,
-    checked_k,
-    checked_limit,
-    checked_small_delta,
-    checked_source,
+    check_draws,
+    check_k,
+    check_limit,
+    check_small_delta,
+    check_source,
     described,
-    sorted_counts,
+    sort_counts,
 )
 from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
 from shortlist.mechanisms.race import epsilon_of_a_round
@@ -53,8 +53,8 @@ from shortlist.mechanisms.unknown_domain import (
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffled
-from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
+from shortlist.sampling.uniforms import WordStream, shuffle
+from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, draw_keys
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.key_ranking import Ranked, ranked_keys, stepped
 from shortlist.utility.quality import Quality
@@ -207,7 +207,7 @@ class KeySet(Budgeted[DeltaBudget]):
     most: int | None = None
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     weighted: bool | None = None
     values: bool = True
     k: int | None = None
@@ -218,14 +218,14 @@ class KeySet(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        self._pay(check_small_delta(epsilon, delta, self.budget))
         weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
         object.__setattr__(self, "values", checked_flag("values", self.values))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         if self.k is not None:
-            object.__setattr__(self, "k", checked_k(self.k))
+            object.__setattr__(self, "k", check_k(self.k))
 
     @property
     def name(self) -> str:
@@ -266,7 +266,7 @@ class KeySet(Budgeted[DeltaBudget]):
         """The Gaussian noise and its bar."""
         budget = self.guarantee
         if isinstance(budget, ZCDP):
-            return thinned_bar(budget.rho, budget.delta, self._cap, self._measures)
+            return zcdp_bar(budget.rho, budget.delta, self._cap, self._measures)
         return pair_bar(budget.epsilon, budget.delta, self._cap, self._measures)
 
     @property
@@ -314,7 +314,7 @@ class KeySet(Budgeted[DeltaBudget]):
         column = Column.of(scores, self._cap)
         noises, coin = self._noises(), self._coin
         noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
-        names = named_keys(column.scores, column.sizes, noise, source)
+        names = draw_keys(column.scores, column.sizes, noise, source)
         order = self._ranking(names, source)
         places = column.places(names.position[order])
         if self._measures:
@@ -330,7 +330,7 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def _ranking(self, names: NamedKeys, source: Source) -> list[int]:
         """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
-        drawn = shuffled(len(names.sums), WordStream(source))
+        drawn = shuffle(len(names.sums), WordStream(source))
         ranked = sorted(drawn, key=lambda i: -int(names.sums[i]))
         return ranked if self.k is None else ranked[: self.k]
 
@@ -344,7 +344,7 @@ class KeySet(Budgeted[DeltaBudget]):
         people, cap = people_of(scores, places)
         deviation = self._measured_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
-        drawn = shuffled(len(places), WordStream(source))
+        drawn = shuffle(len(places), WordStream(source))
         order = sorted(drawn, key=lambda i: -counts[i])
         margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
         fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
@@ -372,14 +372,14 @@ class KeySet(Budgeted[DeltaBudget]):
 
         In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
         """
-        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         column, noises, coin = Column.of(scores, self._cap), self._noises(), self._coin
         side = np.zeros(count, np.int64) if coin is None else coin.tosses(count, source).astype(np.int64)
         rows: list[tuple[Indices, Values, Indices]] = []
         for which, noise in enumerate(noises):
             ours = np.flatnonzero(side == which)
             if len(ours):
-                names = named_keys(column.scores, column.sizes, noise, source, len(ours))
+                names = draw_keys(column.scores, column.sizes, noise, source, len(ours))
                 rows.append((ours[names.draw], self._by_score(scores, column.places(names.position)), names.sums))
         return self._rows(count, *map(np.concatenate, zip(*rows, strict=True)), source=source)
 
@@ -407,7 +407,7 @@ class KeySet(Budgeted[DeltaBudget]):
         """P[named] of every label, without a limit k: exact, to 1e-12."""
         if self.k is not None:
             raise bad_value("exact chances are known without a limit: leave $k= out, or draw with release_many")
-        return self.chances(sums_of(self._studied(scores, question), self._cap))
+        return self.chances(sums_of(self._validate_public(scores, question), self._cap))
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
@@ -428,9 +428,9 @@ class KeySet(Budgeted[DeltaBudget]):
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         if self.k is not None and top in (None, self.k):
             return self._ranked(scores, question).right / self.k
-        values = sums_of(self._studied(scores, question), self._cap)
+        values = sums_of(self._validate_public(scores, question), self._cap)
         there = int(np.count_nonzero(values > 0))
-        wanted = there if top is None else checked_k(top)
+        wanted = there if top is None else check_k(top)
         if not wanted:
             return 0.0
         chances = np.sort(self.inclusion_probabilities(scores, **question))[::-1]  # they rise with the sums
@@ -446,7 +446,7 @@ class KeySet(Budgeted[DeltaBudget]):
         """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220)."""
         if self.k is None:
             raise bad_value("a true top k needs a k: write $k=10, for example")
-        known = sums_and_right(self._studied(scores, question), self._cap, self.k)
+        known = sums_and_right(self._validate_public(scores, question), self._cap, self.k)
         sides = [(share, ranked_keys(*known, self.k, stepped(noise))) for share, noise in self._sides() if share]
         names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
         return Ranked(names, right, top)
@@ -521,12 +521,12 @@ class Parts:
     def of(cls, budget: DeltaBudget) -> Parts:
         """Each rounded down, so that together they fit."""
         if isinstance(budget, ZCDP):
-            first = rounded_down(SHARE**2 * Fraction(budget.rho))
-            rest = rounded_down(Fraction(budget.rho) - Fraction(first))
+            first = floor_to_float(SHARE**2 * Fraction(budget.rho))
+            rest = floor_to_float(Fraction(budget.rho) - Fraction(first))
             _check_shared(first, rest)
             return cls(epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta))
-        first = rounded_down(SHARE * Fraction(budget.epsilon))
-        rest = rounded_down(Fraction(budget.epsilon) - Fraction(first))
+        first = floor_to_float(SHARE * Fraction(budget.epsilon))
+        rest = floor_to_float(Fraction(budget.epsilon) - Fraction(first))
         _check_shared(first, rest)
         return cls(first, ApproxDP(rest, budget.delta))
 
@@ -561,7 +561,7 @@ def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Bran
     heavy, ahead = CROWD / inner, SETS_AHEAD * slack
     drowned = ((rank, heavy * Fraction(more) - ahead) for rank, more in zip(ranks, crowd, strict=True))
     marks = ((rows + 1, slack + 1 + mechanism.offset), *drowned)
-    return Branch("sets", mechanism, marks, rows + 1, 1 + rounded(mechanism.offset))
+    return Branch("sets", mechanism, marks, rows + 1, 1 + to_float(mechanism.offset))
 
 
 def limited_list(k: int, rows: int, budget: DeltaBudget, ahead: Fraction | int, in_order: bool) -> Branch:
@@ -576,7 +576,7 @@ def limited_list(k: int, rows: int, budget: DeltaBudget, ahead: Fraction | int, 
         mechanism = quick_list(k, rows, budget)
         offset = Fraction(mechanism.offset) if math.isfinite(mechanism.offset) else FAR
     marks = ((rows + 1, 1 + offset), (k, Fraction(-ahead)))
-    return Branch("list", mechanism, marks, rows + 1, 1 + rounded(offset))
+    return Branch("list", mechanism, marks, rows + 1, 1 + to_float(offset))
 
 
 def _keys(k: int, most: int, budget: DeltaBudget, in_order: bool) -> Branch:
@@ -640,7 +640,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     limit: int | None = None
     most: int | None = None
     in_order: bool = False
@@ -650,10 +650,10 @@ class NamesChoice(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_small_delta(epsilon, delta, self.budget))
         if self.limit is not None:
-            object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
+            object.__setattr__(self, "limit", check_limit(self.limit, self.k))
         if self.most is not None:
             object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
@@ -689,7 +689,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
         ways = self.branches
-        counts = sorted_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
+        counts = sort_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
         return Choice([one.bar(counts) for one in ways], Fraction(self.rate))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
@@ -712,7 +712,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
     def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
-        return self._choice(self._studied(scores, question)).chances()
+        return self._choice(self._validate_public(scores, question)).chances()
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the names are a true top k], ties counting as equal: exact, to 1e-9.
@@ -729,7 +729,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
         """P[top], P[great], P[good] and the expected recall (Definition 118), without key sets: exact, to 1e-9."""
         if any(one.kind == "keys" for one in self.branches):
             raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         chances = self._choice(scores).chances()
         ways: list[Any] = [one.mechanism for one in self.branches]
         parts = [(p, one.quality(scores)) for p, one in zip(chances, ways, strict=True) if p]
@@ -737,7 +737,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
     def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
         """Over the branches, by their chances."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         chances = self._choice(scores).chances()
         return float(sum(p * law(one.mechanism, scores) for p, one in zip(chances, self.branches, strict=True) if p))
 
@@ -748,7 +748,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
         Best first, or sorted if the order is not released; -1 where there are fewer than k.
         """
-        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         chosen = self._choice(scores).draw_many(source, count)
         rows = np.full((count, self.k), -1, np.int64)
         for n, branch in enumerate(self.branches):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.calibrate import FEW, largest_round
 from shortlist.accounting.checks import up
 from shortlist.accounting.renyi import largest_range, range_renyi, renyi_epsilon
 from shortlist.errors import bad_value
@@ -24,26 +23,26 @@ from shortlist.exact.reals import (
     Real,
     ball,
     exactly,
+    floor_to_float,
     kth_largest,
     ranking,
-    rounded_down,
 )
-from shortlist.exact.search import crossing
+from shortlist.exact.search import find_crossing
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     Outcome,
+    check_budget,
+    check_draws,
+    check_k,
     check_known_candidates,
+    check_noise,
     check_noise_keeps,
-    checked_budget,
-    checked_draws,
-    checked_k,
-    checked_noise,
-    checked_source,
-    checked_weights,
-    checked_work,
+    check_source,
+    check_weights,
+    check_work,
     described,
     part_of,
     record_of,
@@ -95,7 +94,7 @@ class OneshotTopK(Budgeted[Budget]):
     k: int
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str | Noise = "gumbel"
     work: Work = "adaptive"
 
@@ -103,25 +102,25 @@ class OneshotTopK(Budgeted[Budget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget, scale, self.k))
-        checked_work(self.work)
-        check_noise_keeps(checked_noise(self.noise), self.guarantee)
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget, scale, self.k))
+        check_work(self.work)
+        check_noise_keeps(check_noise(self.noise), self.guarantee)
         if isinstance(self.guarantee, PureDP) and self.guarantee.epsilon / self.k == 0:
             raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
     @property
     def name(self) -> str:
-        return f"one-shot top-{self.k} with {checked_noise(self.noise).name} noise"
+        return f"one-shot top-{self.k} with {check_noise(self.noise).name} noise"
 
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.k, checked_noise(self.noise), self.guarantee)
+        return charge_of_rounds(self.k, check_noise(self.noise), self.guarantee)
 
     @property
     def ordered(self) -> bool:
-        return checked_noise(self.noise).releases_order
+        return check_noise(self.noise).releases_order
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e, exactly."""
@@ -135,7 +134,7 @@ class OneshotTopK(Budgeted[Budget]):
             scores._numbers,
             k=self.k,
             scale=self._scale(scores),
-            noise=checked_noise(self.noise),
+            noise=check_noise(self.noise),
             source=source,
             work=self.work,
         )
@@ -145,14 +144,14 @@ class OneshotTopK(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         rows = race_many(
             scores.values,
             k=self.k,
             scale=self._scale(scores),
-            noise=checked_noise(self.noise),
-            source=checked_source(rng),
-            draws=checked_draws(draws),
+            noise=check_noise(self.noise),
+            source=check_source(rng),
+            draws=check_draws(draws),
         )
         return rows if self.ordered else np.sort(rows, axis=1)
 
@@ -163,7 +162,7 @@ class OneshotTopK(Budgeted[Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def _law(self, scores: Scores) -> OneshotLaw:
-        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), check_noise(self.noise))
 
 
 def charge_of_rounds(k: int, noise: Noise, budget: Budget) -> Guarantee:
@@ -189,8 +188,7 @@ def epsilon_of_a_round(k: int, budget: Budget) -> float:
             return e
         raise ValueError(f"no parameter fits the budget {budget}: write a larger budget")
     if isinstance(budget, ApproxDP):
-        quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
-        return largest_round(k, budget, quick(k, budget) or 1.0)
+        return calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=plain_epsilon_of_a_round(k, budget) or 1.0)
     e = budget.epsilon / k
     return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
 
@@ -237,7 +235,7 @@ def renyi_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
     if low[1] > 0:
         return 0.0
     high = next((end for end in ends if end[1] > 0), None)
-    return math.exp(low[0] if high is None else crossing(excess, low, high, 1e-4)[0])
+    return math.exp(low[0] if high is None else find_crossing(excess, low, high, 1e-4)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +271,7 @@ class GaussianMax:
 
     def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
         """The positions of independent winners, one row each."""
-        source, count = checked_source(rng), checked_draws(draws)
+        source, count = check_source(rng), check_draws(draws)
         return race_many(scores.values, k=1, scale=self._scale(scores), noise=GAUSSIAN, source=source, draws=count)
 
     def _law(self, scores: Scores) -> OneshotLaw:
@@ -282,7 +280,7 @@ class GaussianMax:
 
 def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
     """Or the reason why this budget has no Gaussian winner."""
-    checked_work(work)
+    check_work(work)
     if isinstance(budget, RenyiDP):
         return GaussianMax(budget, work)
     if not isinstance(budget, ApproxDP) or not budget.delta or not budget.epsilon:
@@ -309,7 +307,7 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
                 "higher orders, or larger divergences"
             )
         exact = min(exactly(square.sqrt().lower()) for square in squares)
-    return rounded_down(exact)
+    return floor_to_float(exact)
 
 
 @lru_cache
@@ -388,8 +386,8 @@ class WeightedMax:
 
     def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
         """The positions of independent winners, one row each."""
-        contest, source = self._contest(scores), checked_source(rng)
-        return np.array([[self._winner(contest, source)] for _ in range(checked_draws(draws))])
+        contest, source = self._contest(scores), check_source(rng)
+        return np.array([[self._winner(contest, source)] for _ in range(check_draws(draws))])
 
     def _law(self, scores: Scores) -> OneshotLaw:
         """That of scores which are ahead by the logarithms of their weights."""
@@ -448,7 +446,7 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
 
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str | Noise = "exponential"
     work: Work = "adaptive"
     prior: Sequence[float | Fraction] | None = None
@@ -462,9 +460,9 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         if self.noise == "gaussian" and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
             self._pay(RenyiDP(self.budget.orders, self.budget.epsilons))  # itself, and no class made of it
         else:
-            self._pay(checked_budget(epsilon, self.budget, scale))
+            self._pay(check_budget(epsilon, self.budget, scale))
         if self.prior is not None:
-            object.__setattr__(self, "prior", tuple(checked_weights("prior", self.prior)))
+            object.__setattr__(self, "prior", tuple(check_weights("prior", self.prior)))
         object.__setattr__(self, "_top_one", self._as_top_one())
 
     def _as_top_one(self) -> OneshotTopK | GaussianMax | WeightedMax:
@@ -482,11 +480,11 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
 
     @property
     def name(self) -> str:
-        noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
+        noise = "gaussian" if self.noise == "gaussian" else check_noise(self.noise).name
         return NAMES.get(noise, f"noisy max with {noise} noise") + " with a prior" * (self.prior is not None)
 
     @property
-    def treats_alike(self) -> bool:
+    def is_permutation_invariant(self) -> bool:
         return self.prior is None
 
     @property
@@ -507,16 +505,16 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
-        return self._top_one.release_many(self._studied(scores, question), draws=draws, rng=rng)[:, 0]
+        return self._top_one.release_many(self._validate_public(scores, question), draws=draws, rng=rng)[:, 0]
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1."""
-        law = self._top_one._law(self._studied(scores, question))
+        law = self._top_one._law(self._validate_public(scores, question))
         return winner_probabilities(law.s, law.noise)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         if self.prior is None:
             return self._top_one._law(scores).success()
         return float(self.probabilities(scores)[scores.values == scores.values.max()].sum())
@@ -525,4 +523,4 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
         if self.prior is not None:
             raise ValueError("the quality of a winner with prior= is its success_probability; read that")
-        return self._top_one._law(self._studied(scores, question)).quality()
+        return self._top_one._law(self._validate_public(scores, question)).quality()

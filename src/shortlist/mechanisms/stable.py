@@ -16,31 +16,31 @@ from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
-from shortlist.exact.reals import rounded, rounded_down
+from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
 from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     LEAST_DELTA,
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     DeltaBudget,
     Draws,
     Outcome,
+    check_budget,
     check_counts,
+    check_draws,
+    check_k,
     check_known_candidates,
-    checked_budget,
-    checked_draws,
-    checked_k,
-    checked_limit,
-    checked_small_delta,
-    checked_source,
+    check_limit,
+    check_small_delta,
+    check_source,
     described,
     largest_counts,
     part_of,
     plain_budget,
     record_of,
-    sorted_counts,
+    sort_counts,
 )
 from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.sets import CanonicalTopK
@@ -91,7 +91,7 @@ class LargeGap(Budgeted[Budget]):
 
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     regularizer: Regularizer | None = None
     limit: int | None = None
     sigma: float | None = None
@@ -107,7 +107,7 @@ class LargeGap(Budgeted[Budget]):
         elif delta is not None:
             raise bad_type("$delta= goes with sigma=; otherwise write $budget=ApproxDP(1.0, 1e-6)")
         else:
-            self._pay(checked_budget(epsilon, self.budget))
+            self._pay(check_budget(epsilon, self.budget))
 
     def __repr__(self) -> str:
         """The noise stands in it where it was given, so that older records read as they did."""
@@ -156,16 +156,16 @@ class LargeGap(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
-        scores, source = self._studied(scores, question), checked_source(rng)
-        return gap_ranks(self, scores, source, checked_draws(draws))
+        scores, source = self._validate_public(scores, question), check_source(rng)
+        return gap_ranks(self, scores, source, check_draws(draws))
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
-        return rank_chances(gap_aims(self, self._studied(scores, question)), self._noise)
+        return rank_chances(gap_aims(self, self._validate_public(scores, question)), self._noise)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
-        aims = gap_aims(self, self._studied(scores, question))
+        aims = gap_aims(self, self._validate_public(scores, question))
         best = max(one for one in aims if one is not None)
         return float(rank_chances(aims, self._noise)[[one == best for one in aims]].sum())
 
@@ -200,7 +200,7 @@ class NoiseCost:
         left = Fraction(delta) - Fraction(self.whole.delta)
         if left <= 0:
             return math.inf
-        return min(self.whole.epsilon_at(delta), self.one.epsilon_at(rounded_down(left / self.ranks)))
+        return min(self.whole.epsilon_at(delta), self.one.epsilon_at(floor_to_float(left / self.ranks)))
 
     def budget(self, epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
         """The cost, or the least epsilon at `delta`; a budget that is given must allow it."""
@@ -243,9 +243,9 @@ def noise_cost(
 
 def cost_of_noise(rho: Fraction, delta: float = 0.0) -> ZCDP:
     """rho of Gaussian noise, rounded up, or the reason why there is none."""
-    if math.isinf(rounded := up(rho)):
+    if math.isinf(cost := up(rho)):
         raise ValueError("sigma is too small, its noise protects nobody: write sigma=50.0, for example")
-    return ZCDP(rounded, delta)
+    return ZCDP(cost, delta)
 
 
 def gap_ranks(mechanism: ByGaps, scores: Scores, source: Source, draws: int) -> Indices:
@@ -265,7 +265,7 @@ def gap_aims(mechanism: ByGaps, scores: Scores) -> list[Fraction | None]:
 def rank_chances(aims: Sequence[Fraction | None], noise: Noise) -> Floats:
     """P[rank j has the largest aim + noise], from 1 on: exact, to 1e-12."""
     top = max(one for one in aims if one is not None)
-    return winner_probabilities(np.array([-np.inf if one is None else rounded(one - top) for one in aims]), noise)
+    return winner_probabilities(np.array([-np.inf if one is None else to_float(one - top) for one in aims]), noise)
 
 
 def large_gaps(
@@ -296,7 +296,7 @@ def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
     if values.dtype.kind == "f":
         return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
     if not scores.public:
-        return sorted_counts(scores._sequence, size)
+        return sort_counts(scores._sequence, size)
     known: list[int] = largest_counts(scores._sequence, size)[1].tolist()
     return known
 
@@ -326,7 +326,7 @@ def store_ranks(mechanism: Any, least: int) -> None:
         object.__setattr__(mechanism, "regularizer", regularizer)
         object.__setattr__(mechanism, "limit", len(regularizer))
     if mechanism.limit is not None:
-        object.__setattr__(mechanism, "limit", checked_limit(mechanism.limit, least))
+        object.__setattr__(mechanism, "limit", check_limit(mechanism.limit, least))
 
 
 def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None]:
@@ -512,7 +512,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     k: int | None = None
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     regularizer: Regularizer | None = None
     limit: int | None = None
     test: TestName | None = None
@@ -527,15 +527,15 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
-            object.__setattr__(self, "k", checked_k(self.k))
+            object.__setattr__(self, "k", check_k(self.k))
         by_noise = any(one is not None for one in (self.sigma_1, self.sigma, self.delta_t))
         if not by_noise:
-            self._pay(checked_small_delta(epsilon, delta, self.budget))
+            self._pay(check_small_delta(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
         if by_noise:
             if self.fill or self.split is not None or self.test not in (None, "gaussian"):
                 raise ValueError("fill, split and other tests need a budget: leave them out, or leave the noise out")
-            noise = checked_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
+            noise = check_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
             for name, value in zip(("sigma_1", "sigma", "delta_t"), noise, strict=True):
                 object.__setattr__(self, name, value)
             self._pay(self._cost.budget(epsilon, delta, self.budget))  # type: ignore[arg-type]
@@ -672,7 +672,7 @@ class StableTopK(Budgeted[DeltaBudget]):
 
         `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
         """
-        scores, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, number = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         test = self._parts.test
         if self.k is not None and not self.fill:
             sets = tested_sets(scores, np.full(number, min(self.k, scores._size + 1)), self.k, test, source)
@@ -691,14 +691,14 @@ class StableTopK(Budgeted[DeltaBudget]):
         """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
         if self.fill:
             raise ValueError("the chances of all sets are known without fill; ask for success_probability")
-        return self._law(self._studied(scores, question)).sets()
+        return self._law(self._validate_public(scores, question)).sets()
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[a true top k is released], ties counting as equal: exact, to 1e-12, and with fill to 1e-8.
 
         Where the gaps decide how many, P[a set is named]: it is a true top j, whatever its size j is.
         """
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         law = self._law(scores)
         return law.filled(lambda stable: self._filled_right(scores, stable)) if self.fill else law.named
 
@@ -727,7 +727,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         return filling.success_probability(left)
 
 
-def checked_deviations(
+def check_deviations(
     k: int | None, sigma_1: float | None, sigma: float | None, delta_t: float | None
 ) -> tuple[float | None, float, float]:
     """(sigma_1, sigma, delta_t), or the reason why they do not go together."""
@@ -762,13 +762,13 @@ def _shared(
         delta = budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
-        gap = rounded_down(whole / 2) if chooses else None
-        own = rounded_down(whole / 2 if chooses else whole)
+        gap = floor_to_float(whole / 2) if chooses else None
+        own = floor_to_float(whole / 2 if chooses else whole)
         exact = Fraction(own), Fraction(delta)
         coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
         if peels:
-            return Parts(gap, coin, ApproxDP(own, delta), None, 0.0, PureDP(rounded_down(whole)))
-        return Parts(gap, coin, ApproxDP(own, delta), rounded_down(whole) if fills else None, delta)
+            return Parts(gap, coin, ApproxDP(own, delta), None, 0.0, PureDP(floor_to_float(whole)))
+        return Parts(gap, coin, ApproxDP(own, delta), floor_to_float(whole) if fills else None, delta)
     rho = budget.rho if isinstance(budget, ZCDP) else None
     if isinstance(budget, ApproxDP):
         share = Fraction(1, 2) if split is None else Fraction(split)

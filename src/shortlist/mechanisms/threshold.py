@@ -17,24 +17,24 @@ from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
-from shortlist.exact.reals import nearest_float, rounded
+from shortlist.exact.reals import nearest_float, to_float
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     Draws,
     Outcome,
+    check_draws,
+    check_k,
     check_known_candidates,
     check_ledger,
-    checked_draws,
-    checked_k,
-    checked_pure,
-    checked_source,
-    checked_threshold,
-    checked_work,
+    check_pure_budget,
+    check_source,
+    check_threshold,
+    check_work,
     described,
-    noted,
+    ledger_note,
     record_of,
 )
 from shortlist.mechanisms.stream import Branch, Rules, Stream, ex_post
@@ -49,7 +49,7 @@ from shortlist.sampling.race import (
     Work,
     difference,
     how_many_above,
-    padded,
+    pad_rows,
     race,
 )
 from shortlist.sampling.thresholds import Barrier, ManyRuns, Test, add_pure_noise, passing
@@ -119,7 +119,7 @@ class SparseVector(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     adaptive: bool = False
     branches: Sequence[int] = ()
     deviations: float = 2.0
@@ -133,9 +133,9 @@ class SparseVector(Budgeted[PureDP]):
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_pure("sparse vector with gaps", epsilon, self.budget))
+        object.__setattr__(self, "threshold", check_threshold(self.threshold))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_pure_budget("sparse vector with gaps", epsilon, self.budget))
         checked_flag("adaptive", self.adaptive)
         object.__setattr__(self, "branches", _checked_branches(self.branches))
         number("deviations", self.deviations)
@@ -221,9 +221,9 @@ class SparseVector(Budgeted[PureDP]):
         """
         if self.measure is not None:
             raise ValueError("measure is for release, which knows all its answers: leave it out for a stream")
-        source, questions = checked_source(rng), iter(() if values is None else values)
+        source, questions = check_source(rng), iter(() if values is None else values)
         check_ledger(ledger)
-        terms, facts = (self.guarantee, self.charge), noted("", secure=source.secure)
+        terms, facts = (self.guarantee, self.charge), ledger_note("", secure=source.secure)
         if not isinstance(unit, str):
             raise bad_type('$unit must be text: write $unit="person", for example')
         if not (relation := relation_of(unit)):
@@ -308,7 +308,7 @@ class SparseVector(Budgeted[PureDP]):
         If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on. With
         `measure` the reals are as many gaps, then as many values.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         rules = self.rules
         runs = ManyRuns(
             scores.values,
@@ -320,7 +320,7 @@ class SparseVector(Budgeted[PureDP]):
             rules.weights,
             rules.enough,
         )
-        indices, gaps, tests = runs.draw(source, checked_draws(draws))
+        indices, gaps, tests = runs.draw(source, check_draws(draws))
         reals = gaps if self.measure is None else self._measured_rows(scores.values, indices, gaps, tests, source)
         return Draws(indices, reals, tests if self._wider else None)
 
@@ -353,7 +353,7 @@ class SparseVector(Budgeted[PureDP]):
         return self._law(scores, question).right()
 
     def _law(self, scores: object, question: ScoreWords) -> AnswerLaw:
-        return AnswerLaw(self.rules, self._studied(scores, question).values.tolist())
+        return AnswerLaw(self.rules, self._validate_public(scores, question).values.tolist())
 
 
 def _checked_branches(branches: object) -> tuple[int, ...]:
@@ -380,7 +380,7 @@ def centre_and_cut(
 ) -> tuple[Fraction, Fraction]:
     """The difference of the noises' means and so many deviations of the question's; whole for geometric noise."""
     if noise == "geometric":
-        mean, other = (geometric_mean(rounded(1 / one)) for one in (scale, below))
+        mean, other = (geometric_mean(to_float(1 / one)) for one in (scale, below))
         if not mean * mean + other < math.inf:
             raise ValueError("epsilon is too small for geometric noise of a size that floats can hold")
         return Fraction(round(mean - other)), Fraction(math.ceil(deviations * math.sqrt(mean * (1 + mean))))
@@ -391,8 +391,8 @@ def centre_and_cut(
 
 def gap_law(noise: GapNoise, threshold: int | float, below: Fraction, scale: Fraction, centre: Fraction) -> GapLaw:
     """What a gap says, in floats."""
-    whole = rounded(centre) if noise == "geometric" else 0.0
-    return GapLaw(noise, threshold, rounded(1 / scale), rounded(1 / below), whole)
+    whole = to_float(centre) if noise == "geometric" else 0.0
+    return GapLaw(noise, threshold, to_float(1 / scale), to_float(1 / below), whole)
 
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
@@ -436,7 +436,7 @@ class HybridTopK(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
@@ -485,7 +485,7 @@ class HybridTopK(Budgeted[PureDP]):
             gaps=gaps,
             stopped=stopped,
             kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-            evidence=ChainedGaps(rounded(scale)),
+            evidence=ChainedGaps(to_float(scale)),
         )
         if not stopped:
             return Outcome(indices[:count], extras, notes=(FULL,))
@@ -498,9 +498,9 @@ class HybridTopK(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         field = Field(scores.values, self.k + 1, self._scale(scores), EXPONENTIAL, self._line(scores))
-        races = field.races(checked_draws(draws), checked_source(rng))
+        races = field.races(check_draws(draws), check_source(rng))
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
     probabilities = laws.probabilities
@@ -546,7 +546,7 @@ class HybridSparseVector(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     theta: float | None = None
     work: Work = "adaptive"
 
@@ -615,9 +615,9 @@ class HybridSparseVector(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         field = Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
-        races = field.races(checked_draws(draws), checked_source(rng))
+        races = field.races(check_draws(draws), check_source(rng))
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 
     probabilities = laws.probabilities
@@ -631,10 +631,10 @@ class HybridSparseVector(Budgeted[PureDP]):
 
 
 def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
-    object.__setattr__(mechanism, "threshold", checked_threshold(mechanism.threshold))
-    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
-    checked_work(mechanism.work)
+    object.__setattr__(mechanism, "threshold", check_threshold(mechanism.threshold))
+    object.__setattr__(mechanism, "k", check_k(mechanism.k))
+    mechanism._pay(check_pure_budget(what, epsilon, mechanism.budget))
+    check_work(mechanism.work)
 
 
 def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:
@@ -660,7 +660,7 @@ def _best(
 def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
     """The k winners and their gaps, as far as the threshold lets them."""
     ahead = rows.ahead()
-    return padded(rows.indices, ahead, k, LINE), padded(gaps, ahead, k, np.nan)
+    return pad_rows(rows.indices, ahead, k, LINE), pad_rows(gaps, ahead, k, np.nan)
 
 
 def _lead(one: ExactFinish, two: ExactFinish) -> float:

@@ -11,30 +11,29 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
-from shortlist.accounting.calibrate import FEW, MANY, likely_round
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.renyi import range_rho
 from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import rounded
+from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     DeltaBudget,
     Listing,
     Outcome,
     bar_in_words,
     check_counts,
-    checked_delta_budget,
-    checked_draws,
-    checked_k,
-    checked_limit,
-    checked_noise,
-    checked_small_delta,
-    checked_source,
+    check_delta_budget,
+    check_draws,
+    check_k,
+    check_limit,
+    check_noise,
+    check_small_delta,
+    check_source,
     described,
     listing,
     part_of,
@@ -42,12 +41,11 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.race import (
     epsilon_of_a_round,
     plain_epsilon_of_a_round,
-    quick_epsilon_of_a_round,
     renyi_epsilon_of_a_round,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, padded, race
+from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.quality import Quality, ranks_within
@@ -86,29 +84,19 @@ def share_for_rounds(k: int, limit: int, budget: ApproxDP) -> Fraction:
     """The share of delta, of SHARES, whose calibrated bar is lowest, or nearly: it converts the rounds.
 
     Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
-    curve, where finding the e itself takes several. For many rounds, where every look takes long, likely numbers are
-    compared, and the chosen share alone is calibrated.
+    curve, where finding the e itself takes several.
     """
     (quick, first), *others = quick_heights(k, limit, budget)
-    chosen, e, bar = first, _likely(k, _for_rounds(budget, first)), part_of(budget.delta, 1 - first)
+    chosen, e, bar = first, epsilon_of_a_round(k, _for_rounds(budget, first)), part_of(budget.delta, 1 - first)
     for height, share in others:
         rest = part_of(budget.delta, 1 - share)
         lowest = math.log(dummies(limit, Fraction(bar))) / e
         if not rest or not lowest or (first and height > NEAR * quick):
             continue
         rate, rounds = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest), _for_rounds(budget, share)
-        if _likely(k, rounds) >= rate if k > MANY else rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
-            chosen, e, bar = share, _likely(k, rounds), rest
+        if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
+            chosen, e, bar = share, epsilon_of_a_round(k, rounds), rest
     return chosen
-
-
-@lru_cache
-def _likely(k: int, rounds: ApproxDP | PureDP) -> float:
-    """About the e of k rounds, only to choose a share by."""
-    likely = None
-    if k > MANY and isinstance(rounds, ApproxDP):
-        likely = likely_round(k, rounds, plain_epsilon_of_a_round(k, rounds))
-    return likely or epsilon_of_a_round(k, rounds)
 
 
 def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
@@ -128,10 +116,9 @@ def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
 
 def quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fraction]]:
     """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
-    quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
 
     def height(share: Fraction) -> float:
-        e = quick(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        e = plain_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
         return math.log(limit / ((1 - share) * budget.delta)) / e if e else math.inf
 
     return sorted((height(share), share) for share in SHARES)
@@ -176,7 +163,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     limit: int | None = None
     noise: str | Noise = "gumbel"
     split: float | None = None
@@ -186,10 +173,10 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_delta_budget(epsilon, delta, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_delta_budget(epsilon, delta, self.budget))
         limit = default_limit(self.k) if self.limit is None else self.limit
-        object.__setattr__(self, "limit", checked_limit(limit, self.k))
+        object.__setattr__(self, "limit", check_limit(limit, self.k))
         gumbel = _checked_kind(self.noise) == GUMBEL
         if self.split is not None:
             number("split", self.split, below=1.0)
@@ -222,7 +209,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def offset(self) -> float:
         """How far the bar stands above c + 1, in users: a public number."""
         above, many = self._bar
-        return math.log(many) / self._rates[0] if many > 1 else rounded(above)
+        return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
     @property
     def likely_bar(self) -> float:
@@ -303,18 +290,18 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
         -1 where the bar had ended the list.
         """
-        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         candidates = listing(scores.values, self._limit)
         if not len(candidates.counts):
             return np.full((count, self.k), LINE)
         bar = self._noisy_bar(candidates)
         field = Field(candidates.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
-        ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
+        ranks = [pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of at most k labels], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        places = listing((scores := self._studied(scores, question)).values, self._limit).positions
+        places = listing((scores := self._validate_public(scores, question)).values, self._limit).positions
         return {tuple(sorted(places[list(ranks)].tolist())): p for ranks, p in self._law(scores, {}).sets().items()}
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
@@ -326,13 +313,13 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
         A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
         """
-        law = self._law(scores := self._studied(scores, question), {})
+        law = self._law(scores := self._validate_public(scores, question), {})
         great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
         return Quality(top=law.top(), great=great, good=good, recall=law.recall())
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[label i is named], for every label: exact, to 1e-9. 0 for those that are not listed."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         result = np.zeros(len(scores))
         result[listing(scores.values, self._limit).positions] = self._law(scores, {}).inclusion()
         return result
@@ -342,14 +329,14 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         return self._law(scores, question).recall()
 
     def _law(self, scores: object, question: ScoreWords) -> BarredRace | ExponentialBar:
-        counts, (e, delta) = self._studied(scores, question).values, self._rates
+        counts, (e, delta) = self._validate_public(scores, question).values, self._rates
         if _checked_kind(self.noise) != GUMBEL:
             return ExponentialBar.of(counts, self.k, e, self._limit, self._bar[0])
         return BarredRace.of(counts, self.k, e, delta, self._limit)
 
 
 def _checked_kind(noise: str | Noise) -> Noise:
-    kind = checked_noise(noise)
+    kind = check_noise(noise)
     if kind not in (GUMBEL, EXPONENTIAL):
         raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
     return kind
@@ -423,7 +410,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     limit: int | None = None
     gamma: float | Fraction = GAMMA
 
@@ -432,9 +419,9 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
-        limit = checked_limit(2 * self.k if self.limit is None else self.limit, self.k)
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_small_delta(epsilon, delta, self.budget))
+        limit = check_limit(2 * self.k if self.limit is None else self.limit, self.k)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
         if self.k * limit > MOST_CLASSES:
@@ -474,7 +461,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         positions, sets = self._prepared(scores._sequence)
         places = [int(positions[rank]) for rank in sets.draw(source)]
         assert self.limit is not None
-        few = f"a name must stand about {bar_in_words(1 + rounded(self.offset), self.limit + 1)}"
+        few = f"a name must stand about {bar_in_words(1 + to_float(self.offset), self.limit + 1)}"
         return Outcome(places, notes=(few,) * (len(places) < self.k))
 
     def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:
@@ -492,15 +479,15 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
         A row with fewer than k labels ends in -1.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         positions, sets = self._prepared(scores.values)
-        lists = sets.draw_many(source, checked_draws(draws))
+        lists = sets.draw_many(source, check_draws(draws))
         ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
         return sorted_rows(np.append(positions, -1)[ranks])
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of at most k labels], by their positions: exact, to 1e-12, where there are at most 100,000."""
-        counts, limit = self._studied(scores, question).values, self.limit
+        counts, limit = self._validate_public(scores, question).values, self.limit
         assert limit is not None
         places, (listed, c) = listing(counts, limit).positions, working_list(counts, limit)
         chances = set_chances(listed, c + 1 + float(self.offset), self.k, self._round, float(self.gamma))
@@ -524,7 +511,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
     def _reached(self, scores: object, question: ScoreWords) -> Reached:
         assert self.limit is not None
-        counts, delta = self._studied(scores, question).values, self.guarantee.delta
+        counts, delta = self._validate_public(scores, question).values, self.guarantee.delta
         return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))
 
 
