@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.sampling.uniforms import WordStream, shuffle
 
 PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None)))
 
@@ -87,8 +87,8 @@ def by_label(items: Sequence[Hashable], indices: Sequence[int] | None, source: S
         if set(map(type, items)) <= {int} and list(items) == list(indices):  # candidates without names
             return start
     else:
-        shuffle = shuffled(len(items), WordStream(source))
-        start = sorted(shuffle, key=_texts(items, shuffle))
+        order = shuffle(len(items), WordStream(source))
+        start = sorted(order, key=_texts(items, order))
     try:
         return sorted(start, key=items.__getitem__)  # type: ignore[arg-type]
     except Exception:  # a label's own comparison may raise anything

@@ -15,7 +15,7 @@ from shortlist import release_io as io
 from shortlist._files import checked_path, write_text
 from shortlist._text import html_table, json_line, terminal_safe, text_table
 from shortlist.accounting.tuned import MOST_RUNS, Capped, Mixed, NegativeBinomial, RunLaw, Tuned, pure_cost
-from shortlist.exact.search import crossing, narrowed, neighbours
+from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
 from shortlist.sampling.entropy import Source
@@ -289,7 +289,7 @@ def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) ->
         epsilon, most = pure.epsilon, budget.epsilon
         fits: Callable[[float], bool] = lambda gamma: (pure_cost(law(gamma), epsilon) or math.inf) <= most  # noqa: E731
         _check_ends(fits(nearly_one), fits(least))
-        return law(narrowed(fits, least, nearly_one, neighbours)[1])
+        return law(bisect(fits, least, nearly_one, neighbours)[1])
 
     def excess(log_gamma: float) -> float:
         return min(max(_beyond(budget, Tuned(base, law(math.exp(log_gamma)))), -50.0), 50.0)
@@ -299,7 +299,7 @@ def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) ->
 
     ends = [(log_gamma, excess(log_gamma)) for log_gamma in (math.log(least), math.log(nearly_one))]
     _check_ends(ends[1][1] <= 0, ends[0][1] <= 0)
-    enough = crossing(excess, ends[0], ends[1], CLOSE)[1]
+    enough = find_crossing(excess, ends[0], ends[1], CLOSE)[1]
     while not fits_exactly(enough):  # where a delta fits, the epsilon may be a rounding too large
         _check_ends(enough < 0, False)
         enough += 0.1 * CLOSE

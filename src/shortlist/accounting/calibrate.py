@@ -8,7 +8,7 @@ from typing import Protocol
 
 from shortlist.accounting.checks import number
 from shortlist.accounting.guarantees import Guarantee
-from shortlist.exact.search import crossing
+from shortlist.exact.search import find_crossing
 
 
 class Budget(Protocol):
@@ -75,7 +75,7 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, nea
         end = (next_x, excess(next_x))
         if (end[1] > 0) != down:
             low, high = (end, start) if down else (start, end)
-            return math.exp(crossing(excess, low, high, 1e-10)[0])
+            return math.exp(find_crossing(excess, low, high, 1e-10)[0])
         start = end
     if not down:
         raise ValueError(f"every parameter fits the budget {budget}: there is no largest one")

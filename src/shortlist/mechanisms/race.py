@@ -22,11 +22,11 @@ from shortlist.exact.reals import (
     Real,
     ball,
     exactly,
+    floor_to_float,
     kth_largest,
     ranking,
-    rounded_down,
 )
-from shortlist.exact.search import crossing
+from shortlist.exact.search import find_crossing
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -234,7 +234,7 @@ def renyi_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
     if low[1] > 0:
         return 0.0
     high = next((end for end in ends if end[1] > 0), None)
-    return math.exp(low[0] if high is None else crossing(excess, low, high, 1e-4)[0])
+    return math.exp(low[0] if high is None else find_crossing(excess, low, high, 1e-4)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
                 "higher orders, or larger divergences"
             )
         exact = min(exactly(square.sqrt().lower()) for square in squares)
-    return rounded_down(exact)
+    return floor_to_float(exact)
 
 
 @lru_cache

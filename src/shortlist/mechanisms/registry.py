@@ -151,7 +151,7 @@ GUARDED_LIST_ENTRY = Entry(
     ),
     compared=(Compared("guarded list", lambda k, epsilon: GuardedListTopK(k=k, epsilon=epsilon)),),
     planned=_guarded_list_rows,
-    audited=Audited(law="shortlist.audit.certified.lists:guarded_list_law", one_by_one=True, k=2, size=_twice),
+    audited=Audited(law="shortlist.audit.certified.lists:law_of_guarded_list", one_by_one=True, k=2, size=_twice),
 )
 
 
@@ -335,7 +335,11 @@ GUARDED_ENTRY = Entry(
     planned=_guarded_rows,
     traced=by_rounds,
     audited=Audited(
-        law="shortlist.audit.certified.sets:guarded_law", relabelled=True, one_by_one=True, k=3, size=_guarded_twice
+        law="shortlist.audit.certified.sets:law_of_guarded_set",
+        relabelled=True,
+        one_by_one=True,
+        k=3,
+        size=_guarded_twice,
     ),
 )
 
@@ -480,7 +484,7 @@ MEASURED = Entry(
     gives="k items in order with values and gaps",
     budgets="pure",
     audited=Audited(
-        law="shortlist.audit.certified.race:measured_law",
+        law="shortlist.audit.certified.race:law_of_measured_top_k",
         sees_level=True,
         names=(Named("measured", lambda k, budget: MeasuredTopK(k=k, budget=budget)),),
     ),
@@ -507,7 +511,7 @@ MEASURED_ENTRY = Entry(
             values=True,
         ),
     ),
-    audited=Audited(law="shortlist.audit.certified.values:measured_law", sees_level=True, one_by_one=True),
+    audited=Audited(law="shortlist.audit.certified.values:law_of_measured_set", sees_level=True, one_by_one=True),
 )
 
 
@@ -682,7 +686,7 @@ LIMITED_DOMAIN_ENTRY = Entry(
     ),
     planned=_limited_domain_rows,
     audited=Audited(
-        law="shortlist.audit.certified.unknown_domain:limited_domain_law",
+        law="shortlist.audit.certified.unknown_domain:law_of_limited_domain",
         inputs="histograms",
         sees_level=True,
         names=(

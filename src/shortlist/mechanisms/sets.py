@@ -15,8 +15,8 @@ import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import rounded, rounded_down
-from shortlist.exact.subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
+from shortlist.exact.reals import floor_to_float, to_float
+from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
 from shortlist.extras import Extras
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
@@ -42,11 +42,11 @@ from shortlist.sampling.sets import (
     Guard,
     SubsetRace,
     Switch,
-    guarded,
+    prepare_guard,
     prepare_rounded,
     prepare_subsets,
-    rounded_up,
-    switched,
+    prepare_switch,
+    round_up,
 )
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.race import winner_probabilities
@@ -162,7 +162,7 @@ class CanonicalTopK(Budgeted[Budget]):
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
         values = scores._numbers if values is None else values
         gamma = self._weight(scores._choosable)
-        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
+        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
 
     def _step(self, scores: Scores) -> Fraction | None:
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
@@ -207,8 +207,8 @@ class CanonicalTopK(Budgeted[Budget]):
         loss_of = ranking.loss_of
         sets = list(combinations(range(d), self.k))
         losses = [loss_of(ranks) for ranks in sets]
-        losses = losses if step is None else [rounded_up(loss, step) for loss in losses]
-        chances = winner_probabilities(np.array([-rounded(loss) for loss in losses]), self._kind)
+        losses = losses if step is None else [round_up(loss, step) for loss in losses]
+        chances = winner_probabilities(np.array([-to_float(loss) for loss in losses]), self._kind)
         positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(positions, chances.tolist(), strict=True)))
 
@@ -241,10 +241,10 @@ class CanonicalTopK(Budgeted[Budget]):
         return self._kind
 
 
-def counted_of(scores: Scores) -> Runs | Tallied | None:
+def counted_of(scores: Scores) -> Runs | CountedScores | None:
     """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
     runs = scores._runs
-    return tallied(scores._numbers) if runs is None else runs
+    return count_scores(scores._numbers) if runs is None else runs
 
 
 @lru_cache
@@ -318,7 +318,7 @@ def _one_shot(
     left = (1 - share) * Fraction(budget.epsilon)
     plain = left / k
     if isinstance(budget, ApproxDP) and budget.delta:
-        e = Fraction(calibrated(k, ApproxDP(rounded_down(left), budget.delta)))
+        e = Fraction(calibrated(k, ApproxDP(floor_to_float(left), budget.delta)))
         if e >= worth_delta(k) * plain:
             return GUMBEL, e
     return EXPONENTIAL, plain
@@ -492,7 +492,7 @@ class GuardedTopK(Budgeted[Budget]):
         finite = negated(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
-    def _draw_by_runs(self, scores: Scores, counted: Runs | Tallied, source: Source) -> Outcome:
+    def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> Outcome:
         """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
         public = self._guarding(scores)
         if public is None:
@@ -505,10 +505,10 @@ class GuardedTopK(Budgeted[Budget]):
 
     def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
-        ranking = ranked(values, public.k, self._rate(scores), gamma_of(public.k, self.guarantee), gap_aware=True)
+        ranking = rank_scores(values, public.k, self._rate(scores), gamma_of(public.k, self.guarantee), gap_aware=True)
         if isinstance(self.budget, ZCDP):
-            return switched(ranking, SLOPE, SWITCH_TAU, public.junk)
-        return guarded(ranking, share_of(public.k, public.d), TAU, public.junk)
+            return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)
+        return prepare_guard(ranking, share_of(public.k, public.d), TAU, public.junk)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, e the epsilon of the sets."""

@@ -14,7 +14,7 @@ from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.renyi import range_rho
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import rounded
+from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
@@ -44,7 +44,7 @@ from shortlist.mechanisms.race import (
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, padded, race
+from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.quality import Quality, ranks_within
@@ -208,7 +208,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def offset(self) -> float:
         """How far the bar stands above c + 1, in users: a public number."""
         above, many = self._bar
-        return math.log(many) / self._rates[0] if many > 1 else rounded(above)
+        return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
     @property
     def likely_bar(self) -> float:
@@ -295,7 +295,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
             return np.full((count, self.k), LINE)
         bar = self._noisy_bar(candidates)
         field = Field(candidates.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
-        ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
+        ranks = [pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
@@ -460,7 +460,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         positions, sets = self._prepared(scores._sequence)
         places = [int(positions[rank]) for rank in sets.draw(source)]
         assert self.limit is not None
-        few = f"a name must stand about {bar_in_words(1 + rounded(self.offset), self.limit + 1)}"
+        few = f"a name must stand about {bar_in_words(1 + to_float(self.offset), self.limit + 1)}"
         return Outcome(places, notes=(few,) * (len(places) < self.k))
 
     def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:

@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified.lists import guarded_list_law as law
+from shortlist.audit.certified.lists import law_of_guarded_list as law
 from shortlist.audit.prove import prove_mechanism
 from shortlist.choose import choose_method
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
