@@ -138,8 +138,8 @@ def files_at(path: str) -> list[str]:
 
 def _files(path: str) -> list[str]:
     if "://" in path:
-        raise ValueError(
-            "source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
+        raise bad_value(
+            "$source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
         )
     files = files_at(path)
     if not files:
