@@ -10,14 +10,13 @@ from shortlist._files import leave_spill_folder
 from shortlist._runtime import late
 from shortlist._text import kind_of_words, other_word
 from shortlist.choose import budget_within, mechanism_for, warn_if_absurd
-from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
 from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms.base import check_ledger, checked_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import PlainWords, Scores, as_scores
 from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords

@@ -17,13 +17,12 @@ import numpy as np
 
 from shortlist._arrays import Frame, checked_flag
 from shortlist._table_names import Pick
-from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Outcome, noted, source_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import PlainWords, Scores
 from shortlist.smallest import smallest_of_groups

@@ -10,12 +10,11 @@ from shortlist._arrays import checked_flag
 from shortlist._runtime import changed, settle
 from shortlist.accounting.checks import number
 from shortlist.choose import checked_budget_of, mechanism_for
-from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.release import Release
+from shortlist.release import NOTHING_ELSE, Extras, Release
 from shortlist.scores import Scores
 from shortlist.smallest import smallest_first
 

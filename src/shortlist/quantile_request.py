@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from shortlist.choose import checked_budget_of
-from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.ledger.ledger import Reservation
@@ -19,7 +18,7 @@ from shortlist.mechanisms.base import Budget
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.table_release import reading
 from shortlist.tables.dialect import PLAIN, TextForm

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from shortlist._arrays import Indices, Values, checked_flag
 from shortlist._table_names import Names, NamesOfGroups, Pick
-from shortlist.extras import Extras
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import PlainWords, Scores, ScoreWords, as_scores
 
@@ -110,10 +109,3 @@ class BackwardsInGroups:
     def _turned(self, pick: Pick) -> list[int]:
         last = self._make(pick.group)._size - 1
         return [last - int(position) for position in pick.positions]
-
-
-def turned_back(extras: Extras) -> Extras:
-    """What came out of negated scores, about the scores themselves. Margins and leads are the same both ways."""
-    values = None if extras.values is None else [0.0 - value for value in extras.values]
-    soft_min = None if extras.soft_max is None else 0.0 - extras.soft_max
-    return replace(extras, values=values, soft_max=None, soft_min=soft_min, largest=False)

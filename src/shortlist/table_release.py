@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist.choose import mechanism_for, warn_if_absurd
-from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.list_request import finished, group_request, groups_in_words, shown_in_words, turned
@@ -20,7 +19,7 @@ from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import check_ledger, checked_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Ledger, Reservation
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import PlainWords, Scores
 from shortlist.table_words import TABLE_WORDS

@@ -440,7 +440,7 @@ _EDGES = [
              "            least = most\n", "tables/test_count_neighbours.py", "a sum moves by more than its clip says"),
     _planted("paid_release.py", "        self.used = True\n", "", "tables/test_files.py",
              "one charge pays for any number of draws"),
-    _planted("labels.py", "    if isinstance(label, np.generic):\n", "    if False:\n",
+    _planted("release.py", "    if isinstance(label, np.generic):\n", "    if False:\n",
              "house/test_taint.py test_labels.py", "a released label is a view of the private column"),
     _planted("release.py", "        if not isinstance(self.frame, Frame | None):\n", "        if False:\n",
              "house/test_taint.py test_release_format.py", "a release may carry what reaches a private table"),

@@ -497,6 +497,19 @@ class Composition(Guarantee):
         return tuple((curves, many * times) for part, many in self.parts for curves, times in part.curves())
 
 
+ABSURD_EPSILON = 30.0
+"""Above it an epsilon promises nothing that anybody would notice."""
+TINY_DELTA = 1e-6
+"""The delta at which guarantees without an epsilon are told as one."""
+
+
+def as_epsilon(guarantee: Guarantee) -> float:
+    """Return the epsilon that tells how much is promised; of guarantees without one, that at a tiny delta."""
+    if isinstance(guarantee, PureDP | ApproxDP):
+        return guarantee.epsilon
+    return guarantee.epsilon_at(TINY_DELTA + getattr(guarantee, "delta", 0.0))
+
+
 def compose(*guarantees: Guarantee) -> Guarantee:
     """All of them together; the best of all sound routes answers (docs/accounting.md).
 

@@ -24,14 +24,13 @@ from shortlist._text import Advice, about, kind_of_words, ordinal
 from shortlist.accounting.checks import number, up
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.exact.reals import rounded_down
-from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
-from shortlist.release import Release
+from shortlist.release import NOTHING_ELSE, Extras, Release, undo_negation
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import NOTE, question_of, turned_back
+from shortlist.smallest import NOTE, question_of
 
 Budget = PureDP | ZCDP | ApproxDP
 """What may be paid with."""
@@ -639,7 +638,7 @@ class Mechanism(ABC):
     ) -> Release:
         """What was drawn, as a release, once the winners are named."""
         guarantee, charge = self._terms(scores)
-        extras = turned_back(outcome.extras) if scores._turned else outcome.extras
+        extras = undo_negation(outcome.extras) if scores._turned else outcome.extras
         if scores.public and scores._has_names:
             extras = changed(extras, candidates=scores._size)
         release = Release(

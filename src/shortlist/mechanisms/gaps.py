@@ -18,8 +18,6 @@ from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.margins import refined_margin
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import rounded
-from shortlist.extras import Extras
-from shortlist.labels import typed
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -37,6 +35,7 @@ from shortlist.mechanisms.base import (
     record_of,
 )
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
+from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Rows, Work, race
 from shortlist.sampling.stable import lead_of
@@ -395,7 +394,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
     def _place(self, scores: Scores) -> int:
         """The position of the winner that is given; from public facts."""
         labels = range(scores._size) if scores._labels is None else scores._labels
-        place = next((i for i, label in enumerate(labels) if typed((label,)) == typed((self.winner,))), None)
+        place = next((i for i, label in enumerate(labels) if type_key((label,)) == type_key((self.winner,))), None)
         if place is None:
             raise ValueError("winner must be one of the candidates: a label, or a position where there are no labels")
         if scores._numbers[place] == -np.inf:

@@ -20,7 +20,6 @@ from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
-from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     UNSAID,
     Budgeted,
@@ -50,6 +49,7 @@ from shortlist.mechanisms.unknown_domain import (
     quick_list,
 )
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffled

@@ -16,7 +16,6 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, number_text
-from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     UNSAID,
     Budget,
@@ -32,6 +31,7 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import Guarantee
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.quantiles import Node, Recursion
 from shortlist.sampling.uniforms import WordStream

@@ -18,7 +18,6 @@ from shortlist.accounting.calibrate import CLOSE, FEW, renyi_excess, rough_place
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
-from shortlist.extras import Extras
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -37,6 +36,7 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round, plain_epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race, race_many
 from shortlist.sampling.sets import (

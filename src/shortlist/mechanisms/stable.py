@@ -17,7 +17,6 @@ from shortlist.accounting.checks import number, up
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
-from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     LEAST_DELTA,
     UNSAID,
@@ -45,6 +44,7 @@ from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.sets import CanonicalTopK
 from shortlist.mechanisms.unknown_domain import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate, compose
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, passes_many, rational_winners
 from shortlist.scores import Scores, ScoreWords

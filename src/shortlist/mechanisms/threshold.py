@@ -17,7 +17,6 @@ from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise
 from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import nearest_float, rounded
-from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -38,6 +37,7 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.mechanisms.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import (
     LINE,

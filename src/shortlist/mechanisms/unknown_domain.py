@@ -17,7 +17,6 @@ from shortlist.accounting.renyi import range_rho
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import rounded
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
-from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -45,6 +44,7 @@ from shortlist.mechanisms.race import (
     renyi_epsilon_of_a_round,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, padded, race
 from shortlist.sampling.unknown_domain import LimitedSets

@@ -15,7 +15,6 @@ from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.exact.reals import floor_of, rounded_down, total
 from shortlist.exact.thresholds import certified_rate, gaussian_rate
-from shortlist.extras import Extras
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     UNSAID,
@@ -39,6 +38,7 @@ from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offe
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Work, race
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise

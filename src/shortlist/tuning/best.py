@@ -37,9 +37,9 @@ from shortlist.release_io import (
     WHOLE,
     Codec,
     Damaged,
-    listed,
+    list_of,
     optional,
-    parsed,
+    parse_json,
     word,
 )
 from shortlist.release_io import field as read_field
@@ -156,7 +156,7 @@ class Best:
         if not isinstance(text, str | bytes):
             raise TypeError("text must be the JSON that best.to_json() gave")
         try:
-            return cls(output=None, **_fields(parsed(text)))
+            return cls(output=None, **_fields(parse_json(text)))
         except Damaged as damage:
             reason = str(damage)
         raise ValueError(f"this is no result of tuning that shortlist can read: {reason}")
@@ -197,7 +197,7 @@ FIELDS: dict[str, Codec] = {
     "charge": GUARANTEE,
     "mechanism": TEXT,
     "why": TEXT,
-    "notes": listed(TEXT, tuple),
+    "notes": list_of(TEXT, tuple),
     "unit": TEXT,
     "neighbours": word("add-remove", "replace"),
     "secure": FLAG,
