@@ -13,7 +13,7 @@ from shortlist.choose import budget_within, mechanism_for, warn_if_absurd
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
 from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
-from shortlist.mechanisms.base import check_ledger, checked_source
+from shortlist.mechanisms.base import check_ledger, check_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import GroupedRelease, Release
@@ -289,7 +289,7 @@ def _answered(
     if groups is not None:
         request = group_request(groups, k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
-        source = checked_source(rng)
+        source = check_source(rng)
         check_ledger(ledger)
         reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
         return request.released(groups, source, reservation)
@@ -297,7 +297,7 @@ def _answered(
     most, weighed = data._most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     warn_if_absurd(mechanism.guarantee, allow_large)
-    data, source = turned(data, bool(plan["largest"])), checked_source(rng)
+    data, source = turned(data, bool(plan["largest"])), check_source(rng)
     check_ledger(ledger)
     if ledger is None:
         drawn = mechanism.release(data, rng=source)

@@ -20,11 +20,11 @@ from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import (
     Budget,
+    check_budget,
+    check_delta_budget,
+    check_k,
     check_ledger,
-    checked_budget,
-    checked_delta_budget,
-    checked_k,
-    checked_limit,
+    check_limit,
 )
 from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Method, Request
 from shortlist.mechanisms.partition import choice_of, offers_choice
@@ -61,7 +61,7 @@ class BudgetWords(TypedDict):
 
 def checked_budget_of(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
     """What may be spent, whichever way it was written."""
-    return checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
+    return check_budget(epsilon, budget) if delta is None else check_delta_budget(epsilon, delta, budget)
 
 
 def budget_within(
@@ -129,14 +129,14 @@ def _chosen(
     largest: bool,
 ) -> tuple[Mechanism, str, bool, float]:
     """`mechanism_for`, and the chance that one's own item comes out: by public facts alone, so it is remembered."""
-    wanted = None if k is None else checked_k(k)
+    wanted = None if k is None else check_k(k)
     paid = checked_budget_of(epsilon, delta, budget)
     ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         near = meant(method, METHODS) if isinstance(method, str) else ""
         known = near or f"; write one of 'auto', {', '.join(map(repr, METHODS))}"
         raise ValueError(f"method={method!r} is not known{known}")
-    rows = None if limit is None else checked_limit(limit, 1)
+    rows = None if limit is None else check_limit(limit, 1)
     request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
     named = None if method == "auto" else METHODS[method]
     name, why = choose_method(request) if method == "auto" else (method, "")

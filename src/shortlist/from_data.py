@@ -12,7 +12,7 @@ from shortlist._text import kind_of_words
 from shortlist.choose import budget_within, warn_if_absurd
 from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
-from shortlist.mechanisms.base import checked_delta_budget, checked_source
+from shortlist.mechanisms.base import check_delta_budget, check_source
 from shortlist.mechanisms.partition import FEW, Recounted
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
@@ -115,7 +115,7 @@ def keys(
         separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.mechanism.guarantee, allow_large)
-    source, tell = checked_source(rng), checked_progress(progress)
+    source, tell = check_source(rng), checked_progress(progress)
     paid = None if ledger is None else request.booked(rows, ledger, purpose, source)
     release = request.released(rows, source, paid, tell)
     leave_spill_folder()
@@ -150,7 +150,7 @@ class KeyRequest:
         multiline: bool,
         separator: str | None = None,
     ) -> KeyRequest:
-        paid = checked_delta_budget(epsilon, delta, budget)
+        paid = check_delta_budget(epsilon, delta, budget)
         mechanism = KeySet(most=most, budget=paid, weighted=weighted, values=values)
         question = Question.of(user, item, None, None, most, where)
         least = check_least(at_least, checked_flag("values", values))

@@ -20,7 +20,7 @@ from shortlist._table_names import Pick
 from shortlist.grouped_scores import GroupedScores
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.base import Budget, Outcome, noted, source_of
+from shortlist.mechanisms.base import Budget, Outcome, ledger_note, source_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
@@ -95,7 +95,7 @@ class GroupRequest:
             return None
         scores = self.scores
         unit = f"{scores.unit} ({scores.neighbours})"
-        rows = noted(_sources(scores), largest=self.largest, secure=source.secure, said=said)
+        rows = ledger_note(_sources(scores), largest=self.largest, secure=source.secure, said=said)
         statements = self.charge, self.guarantee
         return ledger.reserve(*statements, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
 
@@ -131,7 +131,7 @@ class GroupRequest:
             outcome, k = drawn[n]
             mechanism, why, keeps_order = self.built[k]
             items = None if outcome.indices is None else named[n]
-            told = mechanism._told(scores._make(n), outcome, items, source.secure, None)
+            told = mechanism._make_release(scores._make(n), outcome, items, source.secure, None)
             told = replace(told, frame=frame if scores._frame is not None else told.frame, guarantee=self.per_group)
             releases[key] = self.finish(told, why, keeps_order, k)
         mechanism, why, _ = next(iter(self.built.values()))
@@ -256,8 +256,8 @@ def _sources(scores: GroupedScores) -> str:
 
 
 def _accepted(mechanism: Mechanism, part: Scores) -> Guarantee:
-    mechanism._booked(part, None, "")
-    return mechanism._terms(part)[1]
+    mechanism._check_and_reserve(part, None, "")
+    return mechanism._privacy_cost(part)[1]
 
 
 def _named(scores: GroupedScores, drawn: list[Drawn]) -> list[list[Hashable]]:

@@ -40,7 +40,7 @@ class Booked:
         BudgetExceeded, LedgerError
             as the ledger would: nothing is booked.
         """
-        reservation = mechanism._booked(accepted, ledger, purpose, secure=source.secure, said=said)
+        reservation = mechanism._check_and_reserve(accepted, ledger, purpose, secure=source.secure, said=said)
         assert reservation is not None
         return cls(mechanism, accepted, reservation)
 
@@ -48,8 +48,8 @@ class Booked:
         """One exact draw from the scores that were paid for; what it shows unused goes back where that is proved."""
         if self.used:
             raise ValueError("this charge has paid for its draw already; book another one")
-        self.mechanism._booked(scores, None, "")
-        if self.mechanism._terms(scores) != self.mechanism._terms(self.accepted):
+        self.mechanism._check_and_reserve(scores, None, "")
+        if self.mechanism._privacy_cost(scores) != self.mechanism._privacy_cost(self.accepted):
             raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
         self.used = True
-        return self.mechanism._drawn(scores, source, self.reservation)
+        return self.mechanism._sample_and_release(scores, source, self.reservation)

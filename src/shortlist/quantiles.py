@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack, overload
 from shortlist._files import leave_spill_folder
 from shortlist._text import kind_of_words
 from shortlist.choose import budget_within, warn_if_absurd
-from shortlist.mechanisms.base import checked_source
+from shortlist.mechanisms.base import check_source
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_request import quantile_request
 from shortlist.release import GroupedRelease, Release
@@ -145,7 +145,7 @@ def quantile(
         memory=memory, multiline=multiline, separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.guarantee, allow_large)
-    source, tell = checked_source(rng), checked_progress(progress)
+    source, tell = check_source(rng), checked_progress(progress)
     paid = None if ledger is None else request.booked(ledger, purpose, source)
     release = request.released(source, paid, tell)  # type: ignore[arg-type]
     leave_spill_folder()

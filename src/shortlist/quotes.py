@@ -145,8 +145,8 @@ def _of_scores(
 def _of_accepted(mechanism: Mechanism, why: str, scores: Scores, plan: dict[str, Any]) -> Quote:
     """By all that is public of the scores, which a mechanism may know finer terms for."""
     data = turned(scores, bool(plan["largest"]))
-    mechanism._booked(data, None, "")
-    return Quote(mechanism, why, *mechanism._terms(data), len(scores) if scores.public else None)
+    mechanism._check_and_reserve(data, None, "")
+    return Quote(mechanism, why, *mechanism._privacy_cost(data), len(scores) if scores.public else None)
 
 
 def _of_groups(request: GroupRequest, number: int | None) -> Quote:

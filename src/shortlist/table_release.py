@@ -16,7 +16,7 @@ from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.list_request import finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.base import check_ledger, checked_source
+from shortlist.mechanisms.base import check_ledger, check_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Ledger, Reservation
 from shortlist.release import GroupedRelease, Release
@@ -92,7 +92,7 @@ class Table:
         purpose: str,
     ) -> Release | GroupedRelease:
         """Check, book, count, draw, in that order."""
-        source = checked_source(rng)
+        source = check_source(rng)
         check_ledger(ledger)
         if self.question.grouping is not None:
             return self._lists(k, least, plan, allow_large, source, ledger, purpose)

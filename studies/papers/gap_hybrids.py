@@ -167,7 +167,7 @@ BECAUSE = {
     "split": "that of the paper's other experiments; with that of section 7 the hybrid sparse vector keeps more",
     "trials": "the text of this section names no number; the paper's others are 10,000",
 }
-UNSAID = {
+MISSING = {
     "noise": "exponential for the hybrids, not in the text for the others",
     "order": "not in the text",
     "split": "not in this section",
@@ -176,7 +176,7 @@ UNSAID = {
 
 
 def _exhibit(place: str, about: str, measure: str, *claims: Claim) -> Exhibit:
-    return Exhibit(place=place, about=about, theirs=FACTS | UNSAID | {"measure": measure},
+    return Exhibit(place=place, about=about, theirs=FACTS | MISSING | {"measure": measure},
                    ours=lambda setting: FACTS | {"measure": measure, "trials": _trials(setting)}
                    | {"noise": "exponential", "order": ORDER, "split": "1 : k^(2/3)"},
                    because=BECAUSE, claims=claims, data=(DATA,))  # fmt: skip

@@ -212,7 +212,7 @@ def draw(columns: Columns) -> Figure:
 
 FACTS = {"epsilon": EPSILON, "k": SIZES, "threshold": "random, ranks 2k to 8k", "competitors": (PLAIN, ADAPTIVE),
          "split": "1 : k^(2/3)", "trials": 10_000}  # fmt: skip
-UNSAID = {"noise": "not in this section; that of the algorithm as printed is Laplace", "order": "not in the text"}
+MISSING = {"noise": "not in this section; that of the algorithm as printed is Laplace", "order": "not in the text"}
 BECAUSE = {
     "noise": "the algorithm as printed; the paper calls other noise more accurate",
     "trials": "fewer in the fast form; as many with --full",
@@ -230,7 +230,7 @@ def _exhibit(place: str, about: str, measure: str, *claims: Claim) -> Exhibit:
     return Exhibit(
         place=place,
         about=about,
-        theirs=FACTS | UNSAID | {"measure": measure},
+        theirs=FACTS | MISSING | {"measure": measure},
         ours=lambda setting: _ours(setting) | {"measure": measure},
         because=BECAUSE,
         claims=claims,

@@ -188,8 +188,8 @@ _MECHANISMS = [
     _planted("mechanisms/stable.py", "return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, "
              "self.guarantee))", "return scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))",
              "mechanisms/stable/test_box_by_formula.py audit/test_prove.py", "gaps move both ways: half of the noise is missing"),
-    _planted("mechanisms/base.py", "            give_back(reservation, self._kept(outcome))\n",
-             "            give_back(reservation, PureDP(5e-324))\n",
+    _planted("mechanisms/base.py", "            refund(reservation, self._kept(outcome))\n",
+             "            refund(reservation, PureDP(5e-324))\n",
              "mechanisms/test_contract_refunds.py", "the whole reservation is given back"),
     _planted("mechanisms/base.py", "    if isinstance(rng, Secure | Seeded):\n", "    if hasattr(rng, \"words\"):\n",
              "mechanisms/test_checks_sources.py",

@@ -307,7 +307,10 @@ def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterato
     how = audited(subject)
     level = getattr(subject, "threshold", 0) if how and how.at_threshold else 0
     box = neighbours(
-        d, 2, monotone=monotone, everywhere=not getattr(subject, "treats_alike", getattr(subject, "exchangeable", True))
+        d,
+        2,
+        monotone=monotone,
+        everywhere=not getattr(subject, "is_permutation_invariant", True),
     )
     seen = set()
     for x, y in chain(_special(d, monotone), box if d <= 4 else ()):

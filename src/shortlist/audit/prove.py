@@ -86,7 +86,7 @@ def prove_mechanism(
         votes = with_two_votes(mechanism)
         proof = prove(_remembered(lambda x: law_of(votes, on_a_line(x)), False, False), lines(d, top), promised)
     else:
-        free, shift = mechanism.treats_alike, not how.sees_level
+        free, shift = mechanism.is_permutation_invariant, not how.sees_level
         remembered = _remembered(law, shift, how.relabelled)
         same = partial(alike, exchangeable=free, shift_invariant=shift)
         proof = prove(remembered, neighbours(d, top, monotone=monotone, everywhere=not free), promised, alike=same)

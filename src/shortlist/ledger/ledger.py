@@ -40,7 +40,6 @@ from shortlist.ledger.filter import (
     spent_of,
 )
 from shortlist.ledger.sqlite import WAIT, SqliteStore, make
-from shortlist.pages.ledger_page import write_ledger
 
 if TYPE_CHECKING:
     from shortlist.ledger.postgres import PostgresStore
@@ -570,4 +569,4 @@ class Ledger:
         title
             Its heading; the name of the ledger if left out.
         """
-        write_ledger(self, path, title)
+        late("shortlist.pages.ledger_page", "write_ledger")(self, path, title)

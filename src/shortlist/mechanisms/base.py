@@ -44,7 +44,7 @@ def check_ledger(ledger: object) -> None:
         raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
 
 
-def checked_source(rng: object) -> Source:
+def check_source(rng: object) -> Source:
     """The secure source for None; of other sources only seeded ones of ours."""
     if rng is None:
         return SECURE
@@ -53,7 +53,7 @@ def checked_source(rng: object) -> Source:
     raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
 
 
-def checked_budget(
+def check_budget(
     epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
 ) -> Budget:
     """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same,
@@ -85,22 +85,22 @@ def plain_budget(budget: PlainBudget) -> PlainBudget:
     return cast(PlainBudget, family(*(getattr(budget, one.name) for one in fields(family))))
 
 
-def checked_pure(
+def check_pure_budget(
     mechanism: str, epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
 ) -> PureDP:
     """A pure budget, or the reason why no other is possible."""
-    budget = checked_budget(epsilon, budget, scale, rounds)
+    budget = check_budget(epsilon, budget, scale, rounds)
     if not isinstance(budget, PureDP):
         raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
     return budget
 
 
-def checked_k(k: object) -> int:
+def check_k(k: object) -> int:
     """A whole number of items, 1 or more."""
     return _checked_whole("k", k, "k=10")
 
 
-def checked_draws(draws: object) -> int:
+def check_draws(draws: object) -> int:
     """A whole number of draws, 1 or more."""
     return _checked_whole("draws", draws, "draws=1000")
 
@@ -117,7 +117,7 @@ def _checked_whole(name: str, value: object, example: str) -> int:
     return number
 
 
-def checked_weights(name: str, weights: object) -> list[Fraction]:
+def check_weights(name: str, weights: object) -> list[Fraction]:
     """Public positive numbers, exactly as given."""
     if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
         raise TypeError(f"{name} must be one positive number for each candidate: write {name}=[1, 2, 1], for example")
@@ -131,7 +131,7 @@ def _checked_weight(name: str, weight: object) -> Fraction:
     raise ValueError(f"{name} must be positive numbers: write {name}=[1, 2, 1], for example")
 
 
-def checked_threshold(threshold: object) -> int | float:
+def check_threshold(threshold: object) -> int | float:
     """A finite number, exactly as given."""
     value = threshold.item() if isinstance(threshold, np.generic) else threshold
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -141,7 +141,7 @@ def checked_threshold(threshold: object) -> int | float:
     return value
 
 
-def checked_noise(noise: str | Noise) -> Noise:
+def check_noise(noise: str | Noise) -> Noise:
     """A noise by its name, or as it is."""
     return noise if isinstance(noise, Noise) else noise_named(noise)
 
@@ -149,7 +149,7 @@ def checked_noise(noise: str | Noise) -> Noise:
 def noise_for(noise: str | Noise | None, budget: Budget) -> Noise:
     """The noise that was said; where none was, exponential for a pure budget and Gumbel for any other."""
     if noise is not None:
-        return checked_noise(noise)
+        return check_noise(noise)
     return EXPONENTIAL if isinstance(budget, PureDP) else GUMBEL
 
 
@@ -159,7 +159,7 @@ def check_noise_keeps(noise: Noise, budget: Budget) -> None:
         raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
 
 
-def checked_work(work: object) -> None:
+def check_work(work: object) -> None:
     """Refuse a word for the work that is not known."""
     if not isinstance(work, str) or work not in ("adaptive", "fixed"):
         raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
@@ -190,7 +190,7 @@ def _at_least(values: Values, k: int) -> bool:
     return False
 
 
-def check_studied(scores: Scores) -> None:
+def check_public_scores(scores: Scores) -> None:
     """Exact utility and repeated draws are functions of the scores: they are for public scores."""
     if scores.from_table:
         raise ValueError(
@@ -211,7 +211,7 @@ def bar_in_words(offset: float, rank: int) -> str:
     return f"{about(offset)} people above the {ordinal(rank)}"
 
 
-def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
+def check_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
     """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
     example = "write epsilon=1.0, delta=1e-6, or budget=ZCDP(rho=0.05, delta=1e-6)"
     if (epsilon is None) == (budget is None):
@@ -239,18 +239,18 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
     return budget
 
 
-def checked_small_delta(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
+def check_small_delta(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
     """The same, with a delta below 1/2."""
-    checked = checked_delta_budget(epsilon, delta, budget)
+    checked = check_delta_budget(epsilon, delta, budget)
     if checked.delta >= 0.5:
         raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
     return checked
 
 
-def checked_limit(limit: object, least: int) -> int:
+def check_limit(limit: object, least: int) -> int:
     """A public number of rows to look at, at least as many as are wanted."""
     try:
-        number = checked_k(limit)
+        number = check_k(limit)
     except (TypeError, ValueError):
         raise _limit_error(least) from None
     if not least <= number <= LARGEST_LIMIT:
@@ -306,7 +306,7 @@ def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     return positions, counts[positions].astype(np.int64)
 
 
-def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
+def sort_counts(counts: Values | Runs, size: int) -> list[int]:
     """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0, or below."""
     largest: list[int] = np.maximum(largest_counts(counts, size)[1], 0).tolist()
     return largest + [0] * (size - len(largest))
@@ -368,7 +368,7 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
         raise ValueError("weighted sums are whole numbers of 2^-20: convert them, for example with .astype(int)")
 
 
-def noted(source: str, *, largest: bool = True, secure: bool = True, said: str = "") -> str:
+def ledger_note(source: str, *, largest: bool = True, secure: bool = True, said: str = "") -> str:
     """What a ledger notes of a question: its table and columns, and what else whoever approves it would ask."""
     facts = source, said, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
     return "; ".join(filter(None, facts))
@@ -387,7 +387,7 @@ def source_of(scores: Scores) -> str:
     )
 
 
-def give_back(reservation: Reservation, charge: Guarantee) -> None:
+def refund(reservation: Reservation, charge: Guarantee) -> None:
     """Refund what the outcome did not use; if that fails, the release stands and stays paid in full."""
     try:
         reservation.refund(charge)
@@ -408,7 +408,7 @@ def score_notes(scores: Scores, *, values: bool) -> tuple[str, ...]:
 
 Described = TypeVar("Described", bound=type)
 
-UNSAID: Any = None
+MISSING: Any = None
 """The default of a budget: then a short form must say it."""
 SHORT_FORMS = {"epsilon", "delta", "scale", "mu"}
 
@@ -445,7 +445,7 @@ class Draws:
         positions, reals = zip(*rows, strict=True)
         return cls(np.concatenate(positions), np.concatenate(reals))
 
-    def as_they_were(self, scores: Scores, first: int = 0) -> Draws:
+    def undo_negation(self, scores: Scores, first: int = 0) -> Draws:
         """With reals from this column on as values of the scores themselves, where these were negated."""
         if not scores._turned or self.reals is None:
             return self
@@ -485,7 +485,7 @@ class Mechanism(ABC):
     """Whether what it says has no meaning for the smallest, or no proof: then `largest=False` is refused."""
 
     @property
-    def treats_alike(self) -> bool:
+    def is_permutation_invariant(self) -> bool:
         """Whether this one does: `exchangeable`, unless its parameters tell candidates apart."""
         return self.exchangeable
 
@@ -522,7 +522,7 @@ class Mechanism(ABC):
     def _check(self, scores: Scores) -> None:
         """Refuse a question that does not fit, from public facts alone."""
 
-    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+    def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         """(guarantee, charge) for this question, from public facts alone: those of the mechanism, or finer ones."""
         return self.guarantee, self.charge
 
@@ -535,10 +535,10 @@ class Mechanism(ABC):
         return self.charge if outcome.extras.kept is None else outcome.extras.kept
 
     @final
-    def _studied(self, scores: object, question: ScoreWords) -> Scores:
+    def _validate_public(self, scores: object, question: ScoreWords) -> Scores:
         """A question about public scores, for exact laws and repeated draws."""
         scores = self._asked(scores, question)
-        check_studied(scores)
+        check_public_scores(scores)
         self._check_turned(scores)
         self._check(scores)
         return scores
@@ -587,10 +587,10 @@ class Mechanism(ABC):
             if the ledger has no room: nothing is booked and nothing looked at.
         """
         scores = self._asked(scores, question)
-        source = checked_source(rng)
+        source = check_source(rng)
         check_ledger(ledger)
-        reservation = self._booked(scores, ledger, purpose, secure=source.secure)
-        return self._drawn(scores, source, reservation)
+        reservation = self._check_and_reserve(scores, ledger, purpose, secure=source.secure)
+        return self._sample_and_release(scores, source, reservation)
 
     @abstractmethod
     def release_many(
@@ -599,11 +599,11 @@ class Mechanism(ABC):
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 
     @final
-    def _booked(
+    def _check_and_reserve(
         self, scores: Scores, ledger: Ledger | None, purpose: str, *, secure: bool = True, said: str = ""
     ) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
-        if not (self.treats_alike or scores.numbered):
+        if not (self.is_permutation_invariant or scores.numbered):
             raise ValueError(
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
@@ -613,31 +613,31 @@ class Mechanism(ABC):
         if ledger is None:
             return None
         unit = f"{scores.unit} ({scores.neighbours})"
-        source = noted(source_of(scores), largest=not scores._turned, secure=secure, said=said)
-        return self._reserve(ledger, self._terms(scores), purpose, unit, source)
+        source = ledger_note(source_of(scores), largest=not scores._turned, secure=secure, said=said)
+        return self._reserve(ledger, self._privacy_cost(scores), purpose, unit, source)
 
     @final
-    def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
+    def _sample_and_release(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
         with np.errstate(all="ignore"):  # whatever a caller makes of floats that run out would tell of the scores
             outcome = self._draw(scores, source)
-        finer = reservation is not None and reservation.guarantee == self._terms(scores)[1]
+        finer = reservation is not None and reservation.guarantee == self._privacy_cost(scores)[1]
         if reservation is not None and self.refundable and finer:  # what is kept is told of the finer statement alone
-            give_back(reservation, self._kept(outcome))
+            refund(reservation, self._kept(outcome))
         items = None
         if outcome.indices is not None:
             items = scores._named(outcome.indices, by_weight=outcome.by_weight)
         if reservation is None:
-            return self._told(scores, outcome, items, source.secure, None)
-        release = self._told(scores, outcome, items, source.secure, reservation.receipt())
+            return self._make_release(scores, outcome, items, source.secure, None)
+        release = self._make_release(scores, outcome, items, source.secure, reservation.receipt())
         return replace(release, charge=reservation.guarantee)
 
     @final
-    def _told(
+    def _make_release(
         self, scores: Scores, outcome: Outcome, items: list[Hashable] | None, secure: bool, receipt: Receipt | None
     ) -> Release:
         """What was drawn, as a release, once the winners are named."""
-        guarantee, charge = self._terms(scores)
+        guarantee, charge = self._privacy_cost(scores)
         extras = undo_negation(outcome.extras) if scores._turned else outcome.extras
         if scores.public and scores._has_names:
             extras = changed(extras, candidates=scores._size)

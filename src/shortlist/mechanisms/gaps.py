@@ -20,16 +20,16 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import rounded
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     Draws,
     Outcome,
+    check_draws,
+    check_k,
     check_known_candidates,
-    checked_draws,
-    checked_k,
-    checked_pure,
-    checked_source,
-    checked_work,
+    check_pure_budget,
+    check_source,
+    check_work,
     described,
     plain_budget,
     record_of,
@@ -84,7 +84,7 @@ class TopKWithGaps(Budgeted[PureDP]):
     k: int
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str = "exponential"
     work: Work = "adaptive"
 
@@ -110,16 +110,16 @@ class TopKWithGaps(Budgeted[PureDP]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
-        indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
+        indices, gaps = winners_with_gaps(scores, self.k, scale, check_gap_noise(self.noise), source, self.work)
         return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale))))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
-        field = Field(scores.values, self.k + 1, self._scale(scores), checked_gap_noise(self.noise))
-        races = field.races(checked_draws(draws), checked_source(rng))
+        scores = self._validate_public(scores, question)
+        field = Field(scores.values, self.k + 1, self._scale(scores), check_gap_noise(self.noise))
+        races = field.races(check_draws(draws), check_source(rng))
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
     probabilities = utility.probabilities
@@ -129,7 +129,7 @@ class TopKWithGaps(Budgeted[PureDP]):
 
     def _law(self, scores: Scores) -> OneshotLaw:
         """That of one-shot top-k: gaps and values change nothing of who is released."""
-        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_gap_noise(self.noise))
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), check_gap_noise(self.noise))
 
 
 @described
@@ -165,7 +165,7 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str = "exponential"
     theta: float | None = 0.5
     work: Work = "adaptive"
@@ -208,7 +208,7 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         selection, scale = self._scales(scores)
-        noise = checked_gap_noise(self.noise)
+        noise = check_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
         measurements = [
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
@@ -229,7 +229,7 @@ class MeasuredTopK(Budgeted[PureDP]):
 
         The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         selection, scale = self._scales(scores)
         numbers, ratio = scores.values, self._ratio(scores)
 
@@ -239,9 +239,9 @@ class MeasuredTopK(Budgeted[PureDP]):
             values = best_linear(list(measurements.T), list(gaps.T), ratio)
             return indices, np.column_stack([gaps, *values])
 
-        field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
-        rows = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
-        return rows.as_they_were(scores, first=self.k)
+        field = Field(numbers, self.k + 1, selection, check_gap_noise(self.noise))
+        rows = Draws.of_rows(map(read, field.races(check_draws(draws), source)))
+        return rows.undo_negation(scores, first=self.k)
 
     probabilities = utility.probabilities
     success_probability = utility.success_probability
@@ -250,19 +250,19 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     def _law(self, scores: Scores) -> OneshotLaw:
         """That of one-shot top-k: gaps and values change nothing of who is released."""
-        return OneshotLaw.of(scores.values, self.k, self._scales(scores)[0], checked_gap_noise(self.noise))
+        return OneshotLaw.of(scores.values, self.k, self._scales(scores)[0], check_gap_noise(self.noise))
 
 
 def _store(
     mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None, scale: float | None = None
 ) -> None:
-    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    mechanism._pay(checked_pure(what, epsilon, mechanism.budget, scale, mechanism.k))
-    checked_gap_noise(mechanism.noise)
-    checked_work(mechanism.work)
+    object.__setattr__(mechanism, "k", check_k(mechanism.k))
+    mechanism._pay(check_pure_budget(what, epsilon, mechanism.budget, scale, mechanism.k))
+    check_gap_noise(mechanism.noise)
+    check_work(mechanism.work)
 
 
-def checked_gap_noise(noise: object) -> Noise:
+def check_gap_noise(noise: object) -> Noise:
     """A noise by its name, if gaps under it are proved."""
     kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
     if not isinstance(noise, str) or noise not in kinds:
@@ -354,7 +354,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     winner: Hashable = None
     work: Work = "adaptive"
 
@@ -362,8 +362,8 @@ class ExponentialWithGap(Budgeted[PureDP]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget, scale))
-        checked_work(self.work)
+        self._pay(check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale))
+        check_work(self.work)
 
     def __repr__(self) -> str:
         """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
@@ -375,7 +375,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
         return "exponential mechanism with gap" if self.winner is None else "gap of a given winner"
 
     @property
-    def treats_alike(self) -> bool:
+    def is_permutation_invariant(self) -> bool:
         return self.winner is None
 
     @property
@@ -420,17 +420,17 @@ class ExponentialWithGap(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         if self.winner is not None:
-            place, scale, source = self._place(scores), self._scale(scores), checked_source(rng)
-            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(checked_draws(draws))]
+            place, scale, source = self._place(scores), self._scale(scores), check_source(rng)
+            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(check_draws(draws))]
             return Draws(np.full((len(gaps), 1), place), np.array(gaps))
-        races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(check_draws(draws), check_source(rng))
         return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1; a winner that was given wins."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         if self.winner is not None:
             chances: Floats = np.zeros(len(scores))
             chances[self._place(scores)] = 1.0
@@ -440,7 +440,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
-        chances, values = self.probabilities(scores, **question), self._studied(scores, question).values
+        chances, values = self.probabilities(scores, **question), self._validate_public(scores, question).values
         return float(chances[values == values.max()].sum())
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
@@ -493,15 +493,15 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
 
     k: int
     mu: InitVar[float | None] = None
-    budget: ApproxDP | GumbelDP = UNSAID
+    budget: ApproxDP | GumbelDP = MISSING
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, mu: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        checked_work(self.work)
+        object.__setattr__(self, "k", check_k(self.k))
+        check_work(self.work)
         if mu is not None:
             if self.budget is not None:
                 raise TypeError("mu= says what it costs: leave budget= out, or leave mu= out")
@@ -535,7 +535,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         mu = budget.mu if isinstance(budget, GumbelDP) else largest_mu(self.k, budget, scores.monotone)
         return scores.largest_sensitivity / Fraction(mu)
 
-    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+    def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         if not isinstance(self.budget, GumbelDP):
             return self.guarantee, self.charge
         promise = GumbelDP(self.budget.mu, self.k, scores.monotone)
@@ -553,10 +553,10 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         field = Field(scores.values, self.k, self.scale(scores), GUMBEL)
-        races = field.races(checked_draws(draws), checked_source(rng))
-        return Draws.of_rows((rows.indices, rows.values()) for rows in races).as_they_were(scores)
+        races = field.races(check_draws(draws), check_source(rng))
+        return Draws.of_rows((rows.indices, rows.values()) for rows in races).undo_negation(scores)
 
     probabilities = utility.probabilities
     success_probability = utility.success_probability

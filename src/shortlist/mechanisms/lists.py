@@ -16,17 +16,17 @@ from shortlist.exact.reals import ball
 from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     Draws,
     Outcome,
+    check_budget,
+    check_draws,
+    check_k,
     check_known_candidates,
     check_noise_keeps,
-    checked_budget,
-    checked_draws,
-    checked_k,
-    checked_source,
+    check_source,
     described,
     noise_for,
 )
@@ -75,14 +75,14 @@ class JointTopK(Budgeted[Budget]):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -110,7 +110,7 @@ class JointTopK(Budgeted[Budget]):
 
     def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-9."""
-        return self._law(self._studied(scores, question)).in_order()
+        return self._law(self._validate_public(scores, question)).in_order()
 
     success_probability = utility.success_probability
     quality = utility.quality
@@ -130,9 +130,9 @@ class JointTopK(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
-        sequences, candidates = self._sequences(self._studied(scores, question))
-        source = checked_source(rng)
-        rows: Indices = candidates[np.array(sequences.draw_many(source, checked_draws(draws)))]
+        sequences, candidates = self._sequences(self._validate_public(scores, question))
+        source = check_source(rng)
+        rows: Indices = candidates[np.array(sequences.draw_many(source, check_draws(draws)))]
         return rows
 
 
@@ -165,15 +165,15 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str | Noise | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/ordered-canonical.md#proof"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget))
         kind = self._kind
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
@@ -217,13 +217,13 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
-        race, candidates = self._race(self._studied(scores, question))
-        rows: Indices = candidates[np.array(race.draw_many(checked_source(rng), checked_draws(draws)))]
+        race, candidates = self._race(self._validate_public(scores, question))
+        rows: Indices = candidates[np.array(race.draw_many(check_source(rng), check_draws(draws)))]
         return rows
 
     def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-8."""
-        return self._law(self._studied(scores, question)).in_order()
+        return self._law(self._validate_public(scores, question)).in_order()
 
     success_probability = utility.success_probability
     quality = utility.quality
@@ -267,14 +267,14 @@ class GuardedListTopK(Budgeted[Budget]):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -350,8 +350,8 @@ class GuardedListTopK(Budgeted[Budget]):
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
-        run, draws = self._prepared(scores), checked_draws(draws)
+        scores, source = self._validate_public(scores, question), check_source(rng)
+        run, draws = self._prepared(scores), check_draws(draws)
         lists = run.race()
         sequences = [None] * draws if lists is None else lists.draw_many(source, draws)
         one_shot = np.array([one is None for one in sequences])
@@ -370,11 +370,11 @@ class GuardedListTopK(Budgeted[Budget]):
 
     def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-        return self._law(self._studied(scores, question)).guard
+        return self._law(self._validate_public(scores, question)).guard
 
     def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
-        return self._law(self._studied(scores, question)).lists.in_order()
+        return self._law(self._validate_public(scores, question)).lists.in_order()
 
     def _law(self, scores: Scores) -> Utility:
         run = self._prepared(scores)

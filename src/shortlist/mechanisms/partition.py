@@ -21,7 +21,7 @@ from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     DeltaBudget,
     Draws,
@@ -30,13 +30,13 @@ from shortlist.mechanisms.base import (
     bar_in_words,
     check_column,
     check_counts,
-    checked_draws,
-    checked_k,
-    checked_limit,
-    checked_small_delta,
-    checked_source,
+    check_draws,
+    check_k,
+    check_limit,
+    check_small_delta,
+    check_source,
     described,
-    sorted_counts,
+    sort_counts,
 )
 from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
 from shortlist.mechanisms.race import epsilon_of_a_round
@@ -206,7 +206,7 @@ class KeySet(Budgeted[DeltaBudget]):
     most: int | None = None
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     weighted: bool | None = None
     values: bool = True
     k: int | None = None
@@ -217,14 +217,14 @@ class KeySet(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        self._pay(check_small_delta(epsilon, delta, self.budget))
         weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
         object.__setattr__(self, "values", checked_flag("values", self.values))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         if self.k is not None:
-            object.__setattr__(self, "k", checked_k(self.k))
+            object.__setattr__(self, "k", check_k(self.k))
 
     @property
     def name(self) -> str:
@@ -371,7 +371,7 @@ class KeySet(Budgeted[DeltaBudget]):
 
         In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
         """
-        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         column, noises, coin = Column.of(scores, self._cap), self._noises(), self._coin
         side = np.zeros(count, np.int64) if coin is None else coin.tosses(count, source).astype(np.int64)
         rows: list[tuple[Indices, Values, Indices]] = []
@@ -406,7 +406,7 @@ class KeySet(Budgeted[DeltaBudget]):
         """P[named] of every label, without a limit k: exact, to 1e-12."""
         if self.k is not None:
             raise ValueError("exact chances are known without a limit: leave k= out, or draw with release_many")
-        return self.chances(sums_of(self._studied(scores, question), self._cap))
+        return self.chances(sums_of(self._validate_public(scores, question), self._cap))
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
@@ -427,9 +427,9 @@ class KeySet(Budgeted[DeltaBudget]):
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         if self.k is not None and top in (None, self.k):
             return self._ranked(scores, question).right / self.k
-        values = sums_of(self._studied(scores, question), self._cap)
+        values = sums_of(self._validate_public(scores, question), self._cap)
         there = int(np.count_nonzero(values > 0))
-        wanted = there if top is None else checked_k(top)
+        wanted = there if top is None else check_k(top)
         if not wanted:
             return 0.0
         chances = np.sort(self.inclusion_probabilities(scores, **question))[::-1]  # they rise with the sums
@@ -445,7 +445,7 @@ class KeySet(Budgeted[DeltaBudget]):
         """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220)."""
         if self.k is None:
             raise ValueError("a true top k needs a k: write k=10, for example")
-        known = sums_and_right(self._studied(scores, question), self._cap, self.k)
+        known = sums_and_right(self._validate_public(scores, question), self._cap, self.k)
         sides = [(share, ranked_keys(*known, self.k, stepped(noise))) for share, noise in self._sides() if share]
         names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
         return Ranked(names, right, top)
@@ -639,7 +639,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     limit: int | None = None
     most: int | None = None
     in_order: bool = False
@@ -649,10 +649,10 @@ class NamesChoice(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_small_delta(epsilon, delta, self.budget))
         if self.limit is not None:
-            object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
+            object.__setattr__(self, "limit", check_limit(self.limit, self.k))
         if self.most is not None:
             object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
@@ -688,7 +688,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
         ways = self.branches
-        counts = sorted_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
+        counts = sort_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
         return Choice([one.bar(counts) for one in ways], Fraction(self.rate))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
@@ -711,7 +711,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
     def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
-        return self._choice(self._studied(scores, question)).chances()
+        return self._choice(self._validate_public(scores, question)).chances()
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the names are a true top k], ties counting as equal: exact, to 1e-9.
@@ -728,7 +728,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
         """P[top], P[great], P[good] and the expected recall (Definition 118), without key sets: exact, to 1e-9."""
         if any(one.kind == "keys" for one in self.branches):
             raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         chances = self._choice(scores).chances()
         ways: list[Any] = [one.mechanism for one in self.branches]
         parts = [(p, one.quality(scores)) for p, one in zip(chances, ways, strict=True) if p]
@@ -736,7 +736,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
     def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
         """Over the branches, by their chances."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         chances = self._choice(scores).chances()
         return float(sum(p * law(one.mechanism, scores) for p, one in zip(chances, self.branches, strict=True) if p))
 
@@ -747,7 +747,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
         Best first, or sorted if the order is not released; -1 where there are fewer than k.
         """
-        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         chosen = self._choice(scores).draw_many(source, count)
         rows = np.full((count, self.k), -1, np.int64)
         for n, branch in enumerate(self.branches):

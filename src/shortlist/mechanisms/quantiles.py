@@ -17,15 +17,15 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, number_text
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     Outcome,
+    check_budget,
+    check_draws,
+    check_noise,
     check_noise_keeps,
-    checked_budget,
-    checked_draws,
-    checked_noise,
-    checked_source,
+    check_source,
     described,
     noise_for,
 )
@@ -84,7 +84,7 @@ class Quantile(Budgeted[Budget]):
 
     q: float | Fraction | tuple[float | Fraction, ...]
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str | None = None
     votes_per_user: int | float | None = None
 
@@ -92,8 +92,8 @@ class Quantile(Budgeted[Budget]):
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "q", checked_q(self.q))
-        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "q", check_q(self.q))
+        self._pay(check_budget(epsilon, self.budget))
         kind = noise_for(self.noise, self.guarantee)
         if kind.name not in NAMES:
             raise ValueError('noise must be "exponential" (permute-and-flip) or "gumbel" (the exponential mechanism)')
@@ -127,7 +127,7 @@ class Quantile(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise L rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.levels, checked_noise(self._noise), self.guarantee)
+        return charge_of_rounds(self.levels, check_noise(self._noise), self.guarantee)
 
     @property
     def _noise(self) -> str:
@@ -215,8 +215,8 @@ class Quantile(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The places of independent draws, one row each, for study and audit of public counts."""
-        root, recursion = self._recursion(self._studied(scores, question))
-        return recursion.draw_many(root, checked_draws(draws), WordStream(checked_source(rng), 4096))
+        root, recursion = self._recursion(self._validate_public(scores, question))
+        return recursion.draw_many(root, check_draws(draws), WordStream(check_source(rng), 4096))
 
     def runs(self, scores: object, **question: Unpack[ScoreWords]) -> list[Run]:
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
@@ -236,7 +236,7 @@ class Quantile(Budgeted[Budget]):
 
     def sequence_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """{places: chance} of all that can come out, on a small grid: exact, to 1e-12."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         if scores._size ** len(self._q) > LARGEST:
             raise ValueError("that many sequences are not listed one by one: ask for fewer quantiles or points")
         root, recursion = self._recursion(scores)
@@ -253,7 +253,7 @@ class Quantile(Budgeted[Budget]):
     def _one(self, scores: object, question: ScoreWords) -> Scores:
         if len(self._q) > 1:
             raise ValueError("this law is of one quantile: write q=0.5, or read .sequence_probabilities(...)")
-        return self._studied(scores, question)
+        return self._validate_public(scores, question)
 
 
 class _Rate:
@@ -273,7 +273,7 @@ def spread(q: Fraction) -> Fraction:
     return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
 
 
-def checked_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
+def check_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
     """One q, or several that increase."""
     if isinstance(q, str) or not isinstance(q, Iterable):
         return _checked_one(q)

@@ -30,19 +30,19 @@ from shortlist.exact.reals import (
 from shortlist.exact.search import crossing
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     Outcome,
+    check_budget,
+    check_draws,
+    check_k,
     check_known_candidates,
+    check_noise,
     check_noise_keeps,
-    checked_budget,
-    checked_draws,
-    checked_k,
-    checked_noise,
-    checked_source,
-    checked_weights,
-    checked_work,
+    check_source,
+    check_weights,
+    check_work,
     described,
     part_of,
     record_of,
@@ -94,7 +94,7 @@ class OneshotTopK(Budgeted[Budget]):
     k: int
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str | Noise = "gumbel"
     work: Work = "adaptive"
 
@@ -102,25 +102,25 @@ class OneshotTopK(Budgeted[Budget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget, scale, self.k))
-        checked_work(self.work)
-        check_noise_keeps(checked_noise(self.noise), self.guarantee)
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget, scale, self.k))
+        check_work(self.work)
+        check_noise_keeps(check_noise(self.noise), self.guarantee)
         if isinstance(self.guarantee, PureDP) and self.guarantee.epsilon / self.k == 0:
             raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
     @property
     def name(self) -> str:
-        return f"one-shot top-{self.k} with {checked_noise(self.noise).name} noise"
+        return f"one-shot top-{self.k} with {check_noise(self.noise).name} noise"
 
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.k, checked_noise(self.noise), self.guarantee)
+        return charge_of_rounds(self.k, check_noise(self.noise), self.guarantee)
 
     @property
     def ordered(self) -> bool:
-        return checked_noise(self.noise).releases_order
+        return check_noise(self.noise).releases_order
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e, exactly."""
@@ -134,7 +134,7 @@ class OneshotTopK(Budgeted[Budget]):
             scores._numbers,
             k=self.k,
             scale=self._scale(scores),
-            noise=checked_noise(self.noise),
+            noise=check_noise(self.noise),
             source=source,
             work=self.work,
         )
@@ -144,14 +144,14 @@ class OneshotTopK(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         rows = race_many(
             scores.values,
             k=self.k,
             scale=self._scale(scores),
-            noise=checked_noise(self.noise),
-            source=checked_source(rng),
-            draws=checked_draws(draws),
+            noise=check_noise(self.noise),
+            source=check_source(rng),
+            draws=check_draws(draws),
         )
         return rows if self.ordered else np.sort(rows, axis=1)
 
@@ -162,7 +162,7 @@ class OneshotTopK(Budgeted[Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def _law(self, scores: Scores) -> OneshotLaw:
-        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), check_noise(self.noise))
 
 
 def charge_of_rounds(k: int, noise: Noise, budget: Budget) -> Guarantee:
@@ -272,7 +272,7 @@ class GaussianMax:
 
     def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
         """The positions of independent winners, one row each."""
-        source, count = checked_source(rng), checked_draws(draws)
+        source, count = check_source(rng), check_draws(draws)
         return race_many(scores.values, k=1, scale=self._scale(scores), noise=GAUSSIAN, source=source, draws=count)
 
     def _law(self, scores: Scores) -> OneshotLaw:
@@ -281,7 +281,7 @@ class GaussianMax:
 
 def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
     """Or the reason why this budget has no Gaussian winner."""
-    checked_work(work)
+    check_work(work)
     if isinstance(budget, RenyiDP):
         return GaussianMax(budget, work)
     if not isinstance(budget, ApproxDP) or not budget.delta or not budget.epsilon:
@@ -387,8 +387,8 @@ class WeightedMax:
 
     def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
         """The positions of independent winners, one row each."""
-        contest, source = self._contest(scores), checked_source(rng)
-        return np.array([[self._winner(contest, source)] for _ in range(checked_draws(draws))])
+        contest, source = self._contest(scores), check_source(rng)
+        return np.array([[self._winner(contest, source)] for _ in range(check_draws(draws))])
 
     def _law(self, scores: Scores) -> OneshotLaw:
         """That of scores which are ahead by the logarithms of their weights."""
@@ -447,7 +447,7 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
 
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     noise: str | Noise = "exponential"
     work: Work = "adaptive"
     prior: Sequence[float | Fraction] | None = None
@@ -461,9 +461,9 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         if self.noise == "gaussian" and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
             self._pay(RenyiDP(self.budget.orders, self.budget.epsilons))  # itself, and no class made of it
         else:
-            self._pay(checked_budget(epsilon, self.budget, scale))
+            self._pay(check_budget(epsilon, self.budget, scale))
         if self.prior is not None:
-            object.__setattr__(self, "prior", tuple(checked_weights("prior", self.prior)))
+            object.__setattr__(self, "prior", tuple(check_weights("prior", self.prior)))
         object.__setattr__(self, "_top_one", self._as_top_one())
 
     def _as_top_one(self) -> OneshotTopK | GaussianMax | WeightedMax:
@@ -481,11 +481,11 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
 
     @property
     def name(self) -> str:
-        noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
+        noise = "gaussian" if self.noise == "gaussian" else check_noise(self.noise).name
         return NAMES.get(noise, f"noisy max with {noise} noise") + " with a prior" * (self.prior is not None)
 
     @property
-    def treats_alike(self) -> bool:
+    def is_permutation_invariant(self) -> bool:
         return self.prior is None
 
     @property
@@ -506,16 +506,16 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
-        return self._top_one.release_many(self._studied(scores, question), draws=draws, rng=rng)[:, 0]
+        return self._top_one.release_many(self._validate_public(scores, question), draws=draws, rng=rng)[:, 0]
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1."""
-        law = self._top_one._law(self._studied(scores, question))
+        law = self._top_one._law(self._validate_public(scores, question))
         return winner_probabilities(law.s, law.noise)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         if self.prior is None:
             return self._top_one._law(scores).success()
         return float(self.probabilities(scores)[scores.values == scores.values.max()].sum())
@@ -524,4 +524,4 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
         if self.prior is not None:
             raise ValueError("the quality of a winner with prior= is its success_probability; read that")
-        return self._top_one._law(self._studied(scores, question)).quality()
+        return self._top_one._law(self._validate_public(scores, question)).quality()

@@ -20,17 +20,17 @@ from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     Draws,
     Outcome,
+    check_budget,
+    check_draws,
+    check_k,
     check_known_candidates,
     check_noise_keeps,
-    checked_budget,
-    checked_draws,
-    checked_k,
-    checked_source,
+    check_source,
     described,
     noise_for,
 )
@@ -100,7 +100,7 @@ class CanonicalTopK(Budgeted[Budget]):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     gamma: float | Fraction | None = None
     noise: str | Noise | None = None
     loss: Loss = "gap-aware"
@@ -109,8 +109,8 @@ class CanonicalTopK(Budgeted[Budget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget))
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
             raise ValueError(
@@ -148,7 +148,7 @@ class CanonicalTopK(Budgeted[Budget]):
             slow = 'loss="rounded"' if self.loss == "rounded" else f"{self._kind.name} noise"
             raise ValueError(f'{slow} would take hours here; write noise="exponential" or "gumbel", loss="gap-aware"')
 
-    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+    def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return (NOTHING, NOTHING) if self.k == scores._choosable else (self.guarantee, self.charge)
 
     def _rate(self, scores: Scores) -> Fraction:
@@ -190,14 +190,14 @@ class CanonicalTopK(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
-        scores, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, number = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         if self.k == scores._choosable:
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
         return self._race(scores).draw_many(source, number)
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         d = scores._choosable
         if math.comb(d, self.k) > MOST_SETS:
             raise ValueError(
@@ -216,7 +216,7 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
-        return self._law(self._studied(scores, question)).success_bounds()
+        return self._law(self._validate_public(scores, question)).success_bounds()
 
     success_probability = utility.success_probability  # the middle of the bounds
     quality = utility.quality
@@ -439,14 +439,14 @@ class GuardedTopK(Budgeted[Budget]):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -471,8 +471,10 @@ class GuardedTopK(Budgeted[Budget]):
         if public is not None:
             self._one_shot(scores, public.k, public.d)  # a budget that nothing fits is refused before it is booked
 
-    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return self._canonical._terms(scores) if self._guarding(scores) is None else (self.guarantee, self.charge)
+    def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        return (
+            self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.guarantee, self.charge)
+        )
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         counted = counted_of(scores) if self.k > 2 else None
@@ -491,12 +493,12 @@ class GuardedTopK(Budgeted[Budget]):
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         run = self._prepared(scores)
         if run is None:
             rows = self._canonical.release_many(scores, draws=draws, rng=rng)
             return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
-        return run.draw_many(source, checked_draws(draws))
+        return run.draw_many(source, check_draws(draws))
 
     success_probability = utility.success_probability
     quality = utility.quality
@@ -505,7 +507,7 @@ class GuardedTopK(Budgeted[Budget]):
 
     def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         run = self._prepared(scores)
         return 0.0 if run is None else Utility(run, len(scores)).guard
 

@@ -19,26 +19,26 @@ from shortlist.exact.reals import rounded, rounded_down
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
 from shortlist.mechanisms.base import (
     LEAST_DELTA,
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     DeltaBudget,
     Draws,
     Outcome,
+    check_budget,
     check_counts,
+    check_draws,
+    check_k,
     check_known_candidates,
-    checked_budget,
-    checked_draws,
-    checked_k,
-    checked_limit,
-    checked_small_delta,
-    checked_source,
+    check_limit,
+    check_small_delta,
+    check_source,
     described,
     largest_counts,
     part_of,
     plain_budget,
     record_of,
-    sorted_counts,
+    sort_counts,
 )
 from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.sets import CanonicalTopK
@@ -90,7 +90,7 @@ class LargeGap(Budgeted[Budget]):
 
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     regularizer: Regularizer | None = None
     limit: int | None = None
     sigma: float | None = None
@@ -106,7 +106,7 @@ class LargeGap(Budgeted[Budget]):
         elif delta is not None:
             raise TypeError("delta= goes with sigma=; otherwise write budget=ApproxDP(1.0, 1e-6)")
         else:
-            self._pay(checked_budget(epsilon, self.budget))
+            self._pay(check_budget(epsilon, self.budget))
 
     def __repr__(self) -> str:
         """The noise stands in it where it was given, so that older records read as they did."""
@@ -155,16 +155,16 @@ class LargeGap(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
-        scores, source = self._studied(scores, question), checked_source(rng)
-        return gap_ranks(self, scores, source, checked_draws(draws))
+        scores, source = self._validate_public(scores, question), check_source(rng)
+        return gap_ranks(self, scores, source, check_draws(draws))
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
-        return rank_chances(gap_aims(self, self._studied(scores, question)), self._noise)
+        return rank_chances(gap_aims(self, self._validate_public(scores, question)), self._noise)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
-        aims = gap_aims(self, self._studied(scores, question))
+        aims = gap_aims(self, self._validate_public(scores, question))
         best = max(one for one in aims if one is not None)
         return float(rank_chances(aims, self._noise)[[one == best for one in aims]].sum())
 
@@ -295,7 +295,7 @@ def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
     if values.dtype.kind == "f":
         return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
     if not scores.public:
-        return sorted_counts(scores._sequence, size)
+        return sort_counts(scores._sequence, size)
     known: list[int] = largest_counts(scores._sequence, size)[1].tolist()
     return known
 
@@ -325,7 +325,7 @@ def store_ranks(mechanism: Any, least: int) -> None:
         object.__setattr__(mechanism, "regularizer", regularizer)
         object.__setattr__(mechanism, "limit", len(regularizer))
     if mechanism.limit is not None:
-        object.__setattr__(mechanism, "limit", checked_limit(mechanism.limit, least))
+        object.__setattr__(mechanism, "limit", check_limit(mechanism.limit, least))
 
 
 def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None]:
@@ -511,7 +511,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     k: int | None = None
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     regularizer: Regularizer | None = None
     limit: int | None = None
     test: TestName | None = None
@@ -526,15 +526,15 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
-            object.__setattr__(self, "k", checked_k(self.k))
+            object.__setattr__(self, "k", check_k(self.k))
         by_noise = any(one is not None for one in (self.sigma_1, self.sigma, self.delta_t))
         if not by_noise:
-            self._pay(checked_small_delta(epsilon, delta, self.budget))
+            self._pay(check_small_delta(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
         if by_noise:
             if self.fill or self.split is not None or self.test not in (None, "gaussian"):
                 raise ValueError("fill, split and other tests need a budget: leave them out, or leave the noise out")
-            noise = checked_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
+            noise = check_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
             for name, value in zip(("sigma_1", "sigma", "delta_t"), noise, strict=True):
                 object.__setattr__(self, name, value)
             self._pay(self._cost.budget(epsilon, delta, self.budget))  # type: ignore[arg-type]
@@ -671,7 +671,7 @@ class StableTopK(Budgeted[DeltaBudget]):
 
         `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
         """
-        scores, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, number = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         test = self._parts.test
         if self.k is not None and not self.fill:
             sets = tested_sets(scores, np.full(number, min(self.k, scores._size + 1)), self.k, test, source)
@@ -690,14 +690,14 @@ class StableTopK(Budgeted[DeltaBudget]):
         """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
         if self.fill:
             raise ValueError("the chances of all sets are known without fill; ask for success_probability")
-        return self._law(self._studied(scores, question)).sets()
+        return self._law(self._validate_public(scores, question)).sets()
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[a true top k is released], ties counting as equal: exact, to 1e-12, and with fill to 1e-8.
 
         Where the gaps decide how many, P[a set is named]: it is a true top j, whatever its size j is.
         """
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         law = self._law(scores)
         return law.filled(lambda stable: self._filled_right(scores, stable)) if self.fill else law.named
 
@@ -726,7 +726,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         return filling.success_probability(left)
 
 
-def checked_deviations(
+def check_deviations(
     k: int | None, sigma_1: float | None, sigma: float | None, delta_t: float | None
 ) -> tuple[float | None, float, float]:
     """(sigma_1, sigma, delta_t), or the reason why they do not go together."""

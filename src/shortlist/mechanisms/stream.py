@@ -16,7 +16,7 @@ from shortlist.accounting.checks import up
 from shortlist.estimates import BELOW, Answer, GapLaw
 from shortlist.exact.noise import Noise
 from shortlist.ledger.ledger import Reservation
-from shortlist.mechanisms.base import give_back
+from shortlist.mechanisms.base import refund
 from shortlist.privacy import ExPost
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import Barrier, Questions, Test
@@ -190,7 +190,7 @@ class Stream:
         self._values = iter(())
         reservation, self._reservation = self._reservation, None
         if reservation is not None:
-            give_back(reservation, self.kept)
+            refund(reservation, self.kept)
 
     @property
     def stopped(self) -> bool:

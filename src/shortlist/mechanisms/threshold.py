@@ -19,20 +19,20 @@ from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import nearest_float, rounded
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     Draws,
     Outcome,
+    check_draws,
+    check_k,
     check_known_candidates,
     check_ledger,
-    checked_draws,
-    checked_k,
-    checked_pure,
-    checked_source,
-    checked_threshold,
-    checked_work,
+    check_pure_budget,
+    check_source,
+    check_threshold,
+    check_work,
     described,
-    noted,
+    ledger_note,
     record_of,
 )
 from shortlist.mechanisms.stream import Branch, Rules, Stream, ex_post
@@ -118,7 +118,7 @@ class SparseVector(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     adaptive: bool = False
     branches: Sequence[int] = ()
     deviations: float = 2.0
@@ -132,9 +132,9 @@ class SparseVector(Budgeted[PureDP]):
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_pure("sparse vector with gaps", epsilon, self.budget))
+        object.__setattr__(self, "threshold", check_threshold(self.threshold))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_pure_budget("sparse vector with gaps", epsilon, self.budget))
         checked_flag("adaptive", self.adaptive)
         object.__setattr__(self, "branches", _checked_branches(self.branches))
         number("deviations", self.deviations)
@@ -220,9 +220,9 @@ class SparseVector(Budgeted[PureDP]):
         """
         if self.measure is not None:
             raise ValueError("measure is for release, which knows all its answers: leave it out for a stream")
-        source, questions = checked_source(rng), iter(() if values is None else values)
+        source, questions = check_source(rng), iter(() if values is None else values)
         check_ledger(ledger)
-        terms, facts = (self.guarantee, self.charge), noted("", secure=source.secure)
+        terms, facts = (self.guarantee, self.charge), ledger_note("", secure=source.secure)
         if not isinstance(unit, str):
             raise TypeError('unit must be text: write unit="person", for example')
         if not (relation := relation_of(unit)):
@@ -307,7 +307,7 @@ class SparseVector(Budgeted[PureDP]):
         If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on. With
         `measure` the reals are as many gaps, then as many values.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         rules = self.rules
         runs = ManyRuns(
             scores.values,
@@ -319,7 +319,7 @@ class SparseVector(Budgeted[PureDP]):
             rules.weights,
             rules.enough,
         )
-        indices, gaps, tests = runs.draw(source, checked_draws(draws))
+        indices, gaps, tests = runs.draw(source, check_draws(draws))
         reals = gaps if self.measure is None else self._measured_rows(scores.values, indices, gaps, tests, source)
         return Draws(indices, reals, tests if self._wider else None)
 
@@ -352,7 +352,7 @@ class SparseVector(Budgeted[PureDP]):
         return self._law(scores, question).right()
 
     def _law(self, scores: object, question: ScoreWords) -> AnswerLaw:
-        return AnswerLaw(self.rules, self._studied(scores, question).values.tolist())
+        return AnswerLaw(self.rules, self._validate_public(scores, question).values.tolist())
 
 
 def _checked_branches(branches: object) -> tuple[int, ...]:
@@ -435,7 +435,7 @@ class HybridTopK(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
@@ -497,9 +497,9 @@ class HybridTopK(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         field = Field(scores.values, self.k + 1, self._scale(scores), EXPONENTIAL, self._line(scores))
-        races = field.races(checked_draws(draws), checked_source(rng))
+        races = field.races(check_draws(draws), check_source(rng))
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
     probabilities = laws.probabilities
@@ -545,7 +545,7 @@ class HybridSparseVector(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     theta: float | None = None
     work: Work = "adaptive"
 
@@ -614,9 +614,9 @@ class HybridSparseVector(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         field = Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
-        races = field.races(checked_draws(draws), checked_source(rng))
+        races = field.races(check_draws(draws), check_source(rng))
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 
     probabilities = laws.probabilities
@@ -630,10 +630,10 @@ class HybridSparseVector(Budgeted[PureDP]):
 
 
 def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
-    object.__setattr__(mechanism, "threshold", checked_threshold(mechanism.threshold))
-    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
-    checked_work(mechanism.work)
+    object.__setattr__(mechanism, "threshold", check_threshold(mechanism.threshold))
+    object.__setattr__(mechanism, "k", check_k(mechanism.k))
+    mechanism._pay(check_pure_budget(what, epsilon, mechanism.budget))
+    check_work(mechanism.work)
 
 
 def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:

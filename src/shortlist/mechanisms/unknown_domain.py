@@ -19,20 +19,20 @@ from shortlist.exact.reals import rounded
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budgeted,
     DeltaBudget,
     Listing,
     Outcome,
     bar_in_words,
     check_counts,
-    checked_delta_budget,
-    checked_draws,
-    checked_k,
-    checked_limit,
-    checked_noise,
-    checked_small_delta,
-    checked_source,
+    check_delta_budget,
+    check_draws,
+    check_k,
+    check_limit,
+    check_noise,
+    check_small_delta,
+    check_source,
     described,
     listing,
     part_of,
@@ -175,7 +175,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     limit: int | None = None
     noise: str | Noise = "gumbel"
     split: float | None = None
@@ -185,10 +185,10 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_delta_budget(epsilon, delta, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_delta_budget(epsilon, delta, self.budget))
         limit = default_limit(self.k) if self.limit is None else self.limit
-        object.__setattr__(self, "limit", checked_limit(limit, self.k))
+        object.__setattr__(self, "limit", check_limit(limit, self.k))
         gumbel = _checked_kind(self.noise) == GUMBEL
         if self.split is not None:
             number("split", self.split, below=1.0)
@@ -302,7 +302,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
         -1 where the bar had ended the list.
         """
-        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         candidates = listing(scores.values, self._limit)
         if not len(candidates.counts):
             return np.full((count, self.k), LINE)
@@ -313,7 +313,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of at most k labels], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        places = listing((scores := self._studied(scores, question)).values, self._limit).positions
+        places = listing((scores := self._validate_public(scores, question)).values, self._limit).positions
         return {tuple(sorted(places[list(ranks)].tolist())): p for ranks, p in self._law(scores, {}).sets().items()}
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
@@ -325,13 +325,13 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
         A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
         """
-        law = self._law(scores := self._studied(scores, question), {})
+        law = self._law(scores := self._validate_public(scores, question), {})
         great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
         return Quality(top=law.top(), great=great, good=good, recall=law.recall())
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[label i is named], for every label: exact, to 1e-9. 0 for those that are not listed."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         result = np.zeros(len(scores))
         result[listing(scores.values, self._limit).positions] = self._law(scores, {}).inclusion()
         return result
@@ -341,14 +341,14 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         return self._law(scores, question).recall()
 
     def _law(self, scores: object, question: ScoreWords) -> BarredRace | ExponentialBar:
-        counts, (e, delta) = self._studied(scores, question).values, self._rates
+        counts, (e, delta) = self._validate_public(scores, question).values, self._rates
         if _checked_kind(self.noise) != GUMBEL:
             return ExponentialBar.of(counts, self.k, e, self._limit, self._bar[0])
         return BarredRace.of(counts, self.k, e, delta, self._limit)
 
 
 def _checked_kind(noise: str | Noise) -> Noise:
-    kind = checked_noise(noise)
+    kind = check_noise(noise)
     if kind not in (GUMBEL, EXPONENTIAL):
         raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
     return kind
@@ -422,7 +422,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     limit: int | None = None
     gamma: float | Fraction = GAMMA
 
@@ -431,9 +431,9 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
-        limit = checked_limit(2 * self.k if self.limit is None else self.limit, self.k)
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_small_delta(epsilon, delta, self.budget))
+        limit = check_limit(2 * self.k if self.limit is None else self.limit, self.k)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
         if self.k * limit > MOST_CLASSES:
@@ -491,15 +491,15 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
         A row with fewer than k labels ends in -1.
         """
-        scores, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         positions, sets = self._prepared(scores.values)
-        lists = sets.draw_many(source, checked_draws(draws))
+        lists = sets.draw_many(source, check_draws(draws))
         ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
         return sorted_rows(np.append(positions, -1)[ranks])
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of at most k labels], by their positions: exact, to 1e-12, where there are at most 100,000."""
-        counts, limit = self._studied(scores, question).values, self.limit
+        counts, limit = self._validate_public(scores, question).values, self.limit
         assert limit is not None
         places, (listed, c) = listing(counts, limit).positions, working_list(counts, limit)
         chances = set_chances(listed, c + 1 + float(self.offset), self.k, self._round, float(self.gamma))
@@ -523,7 +523,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
     def _reached(self, scores: object, question: ScoreWords) -> Reached:
         assert self.limit is not None
-        counts, delta = self._studied(scores, question).values, self.guarantee.delta
+        counts, delta = self._validate_public(scores, question).values, self.guarantee.delta
         return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))
 
 

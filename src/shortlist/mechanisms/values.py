@@ -17,18 +17,18 @@ from shortlist.exact.reals import floor_of, rounded_down, total
 from shortlist.exact.thresholds import certified_rate, gaussian_rate
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
-    UNSAID,
+    MISSING,
     Budget,
     Budgeted,
     Draws,
     Outcome,
+    check_budget,
+    check_draws,
+    check_k,
     check_known_candidates,
-    checked_budget,
-    checked_draws,
-    checked_k,
-    checked_limit,
-    checked_source,
-    checked_work,
+    check_limit,
+    check_source,
+    check_work,
     described,
     part_of,
     plain_budget,
@@ -82,17 +82,17 @@ class NoisyHistogram(Budgeted[Budget]):
     k: int
     most: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = UNSAID
+    budget: Guarantee = MISSING
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-histogram.md#proof"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        object.__setattr__(self, "most", checked_cap(self.most))
-        checked_work(self.work)
-        self._pay(checked_budget(epsilon, self.budget))
+        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "most", check_cap(self.most))
+        check_work(self.work)
+        self._pay(check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -142,10 +142,10 @@ class NoisyHistogram(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         noisy = self.noise(scores)
-        races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(checked_draws(draws), checked_source(rng))
-        return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).as_they_were(scores)
+        races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(check_draws(draws), check_source(rng))
+        return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).undo_negation(scores)
 
     success_probability = utility.success_probability
     quality = utility.quality
@@ -157,10 +157,10 @@ class NoisyHistogram(Budgeted[Budget]):
         return OneshotLaw.of(scores.values, self.k, noisy.scale, noisy.noise)
 
 
-def checked_cap(most: object) -> int:
+def check_cap(most: object) -> int:
     """A whole number of candidates that one person counts for."""
     try:
-        return checked_k(most)
+        return check_k(most)
     except TypeError:
         raise TypeError("most must be a whole number, for example most=3") from None
     except ValueError:
@@ -239,7 +239,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
+        object.__setattr__(self, "k", check_k(self.k))
         if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
             raise TypeError("budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
         budget: PureDP | ZCDP | ApproxDP = self.budget
@@ -247,7 +247,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
             raise ValueError("the budget must be greater than 0, for example budget=ApproxDP(1.0, 1e-6)")
         if self.limit is not None:
-            object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
+            object.__setattr__(self, "limit", check_limit(self.limit, self.k))
 
     @property
     def name(self) -> str:
@@ -327,7 +327,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, largest value first, for study and audit of public scores."""
-        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         parts, values = self._parts(scores.public), scores.values
         sets = parts.selection.release_many(scores, draws=count, rng=source)
         table = (sets.indices if isinstance(sets, Draws) else sets).reshape(count, -1)
@@ -341,7 +341,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
             order: Indices = np.lexsort((source.words(noisy.size).reshape(noisy.shape), -noisy), axis=1)
             rows[here, :n] = np.take_along_axis(members, order, axis=1)
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
-        return Draws(rows, reals).as_they_were(scores)
+        return Draws(rows, reals).undo_negation(scores)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
@@ -355,7 +355,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
 
     def _selected(self, scores: object, question: ScoreWords) -> tuple[Selection, Scores]:
         """Who selects, and from what: measuring changes nothing of who is named."""
-        scores = self._studied(scores, question)
+        scores = self._validate_public(scores, question)
         return self._parts(scores.public).selection, scores
 
 

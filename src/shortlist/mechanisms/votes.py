@@ -18,17 +18,17 @@ from shortlist.exact.thresholds import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.base import (
     LEAST_DELTA,
     Draws,
+    check_draws,
+    check_k,
     check_ledger,
-    checked_draws,
-    checked_k,
-    checked_source,
+    check_source,
     part_of,
-    sorted_counts,
+    sort_counts,
 )
 from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.stable import (
     Regularizer,
-    checked_deviations,
+    check_deviations,
     cost_of_noise,
     large_gaps,
     noise_cost,
@@ -214,7 +214,7 @@ class MultiLabelPATE(Paid):
         by_noise = any(one is not None for one in (sigma_1, sigma, delta_t))
         if not by_noise:
             self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1, 2))
-        self.k = None if k is None else checked_k(k)
+        self.k = None if k is None else check_k(k)
         self.regularizer, self.limit = regularizer, limit
         if self.k is not None and (regularizer is not None or limit is not None):
             raise ValueError("regularizer and limit choose how many labels: leave them out, or leave k= out")
@@ -236,7 +236,7 @@ class MultiLabelPATE(Paid):
         """Queries with noise of the given deviations; a teacher moves gaps by up to 2 either way."""
         if stated:
             raise TypeError("the noise says what it costs: leave rho= and epsilon= out, or leave the deviations out")
-        self.sigma_1, sigma, delta_t = checked_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
+        self.sigma_1, sigma, delta_t = check_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
         self.sigma, self.delta_t = sigma, delta_t
         if queries * Fraction(delta_t) >= Fraction(total):
             raise ValueError("delta must be greater than queries * delta_t: write a larger delta, or a smaller delta_t")
@@ -279,7 +279,7 @@ class MultiLabelPATE(Paid):
             in a forked child, where the budget would be spent twice: nothing is looked at.
         """
         ballots = _checked_votes(votes)
-        source = checked_source(rng)
+        source = check_source(rng)
         shifts = self._added(ballots.shape[1])
         self._book.charge(len(ballots), ledger, repr(self), purpose)
         sets = self._drawn(ballots, shifts, source, 1)
@@ -291,8 +291,8 @@ class MultiLabelPATE(Paid):
 
         `chosen` has two columns: how many labels, and whether they have passed the test.
         """
-        ballots, source = _checked_votes(votes), checked_source(rng)
-        return self._drawn(ballots, self._added(ballots.shape[1]), source, checked_draws(draws))
+        ballots, source = _checked_votes(votes), check_source(rng)
+        return self._drawn(ballots, self._added(ballots.shape[1]), source, check_draws(draws))
 
     def _added(self, labels: int) -> list[Fraction | None]:
         """The regularizer of that many labels; with k fixed no other number may be chosen."""
@@ -308,7 +308,7 @@ class MultiLabelPATE(Paid):
     @np.errstate(all="ignore")
     def _drawn(self, ballots: Indices, shifts: list[Fraction | None], source: Source, draws: int) -> Draws:
         counts = ballots.sum(axis=0, dtype=np.int64)
-        largest = sorted_counts(counts, len(counts) + 1)
+        largest = sort_counts(counts, len(counts) + 1)
         noise = GUMBEL if self.sigma_1 is None else GAUSSIAN
         fixed = self.k is not None
         ranks = np.full(draws, self.k) if fixed else large_gaps(largest, shifts, self._scale, source, draws, noise)
@@ -414,7 +414,7 @@ class PATE(Paid):
             in a forked child, where the budget would be spent twice: nothing is looked at.
         """
         ballots = self._checked_votes(votes)
-        source = checked_source(rng)
+        source = check_source(rng)
         self._book.charge(len(ballots), ledger, repr(self), purpose)
         with np.errstate(all="ignore"):
             if self.sigma is not None:
@@ -433,7 +433,7 @@ class PATE(Paid):
         """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked."""
         scores = self._counted(self._checked_votes(votes))
         if self.sigma is not None:
-            return Draws(self._noisy_winners(scores, checked_source(rng), checked_draws(draws)))
+            return Draws(self._noisy_winners(scores, check_source(rng), check_draws(draws)))
         return Draws(self._mechanism.release_many(scores, draws=draws, rng=rng))
 
     def _checked_votes(self, votes: object) -> Indices:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from shortlist._arrays import installed_frame
 from shortlist._text import text_table
 from shortlist.accounting.checks import number
-from shortlist.mechanisms.base import check_studied, checked_k
+from shortlist.mechanisms.base import check_k, check_public_scores
 from shortlist.mechanisms.entry import Traced
 from shortlist.mechanisms.plan_rows import Studied
 from shortlist.mechanisms.registry import ENTRIES, entry_of
-from shortlist.mechanisms.values import checked_cap
+from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import printed
 from shortlist.planning.search import contestants, least_epsilon_reaching
@@ -138,7 +138,7 @@ def compare(
     >>> max(table.rows, key=lambda row: row.top).mechanism
     'canonical'
     """
-    data, size = _studied(scores, question), checked_k(k)
+    data, size = _validate_public(scores, question), check_k(k)
     grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
     if not grid:
         raise ValueError("epsilon must be a number or a list of numbers, for example epsilon=[0.1, 0.3, 1.0]")
@@ -148,7 +148,7 @@ def compare(
         raise ValueError("delta is for names that come from the data; a public list is compared under pure budgets")
     curves = [curve for entry in ENTRIES for curve in entry.compared]
     rows = [_row(curve.label, curve.build(size, one), one, data) for curve in curves for one in sorted(grid)]
-    rows += _capped_rows(data, size, data.most if most is None else checked_cap(most), sorted(grid))
+    rows += _capped_rows(data, size, data.most if most is None else check_cap(most), sorted(grid))
     return Comparison(size, tuple(rows), _limit(data, size, sorted(grid)))
 
 
@@ -224,7 +224,7 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     """
     if not isinstance(target, int | float) or isinstance(target, bool) or not 0 < target < 1:
         raise ValueError("target must be a probability between 0 and 1, for example target=0.99")
-    budgets, data = _budgets_like(mechanism), _studied(scores, question)
+    budgets, data = _budgets_like(mechanism), _validate_public(scores, question)
 
     def chance(budget: Guarantee) -> float:
         return float(replace(mechanism, budget=budget).success_probability(data))
@@ -285,7 +285,7 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
     return math.exp(high)
 
 
-def _studied(scores: object, question: ScoreWords) -> Scores:
+def _validate_public(scores: object, question: ScoreWords) -> Scores:
     data = question_of(scores, question)
-    check_studied(data)
+    check_public_scores(data)
     return data

@@ -16,11 +16,11 @@ from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
 from shortlist.choose import histogram_from
-from shortlist.mechanisms.base import check_studied, checked_k
+from shortlist.mechanisms.base import check_k, check_public_scores
 from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
 from shortlist.mechanisms.registry import METHODS
 from shortlist.mechanisms.sets import default_gamma
-from shortlist.mechanisms.values import checked_cap
+from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
 from shortlist.pages.theme import printed
@@ -42,7 +42,7 @@ GOALS: dict[str, str] = {
 }
 
 
-def checked_goal(goal: object) -> Goal:
+def check_goal(goal: object) -> Goal:
     """A goal by its word."""
     if not isinstance(goal, str) or goal not in GOALS:
         raise ValueError(f"goal must be one of {', '.join(map(repr, get_args(Goal)))}, for example goal='top'")
@@ -424,7 +424,7 @@ def plan(
     >>> answer.best.mechanism, round(answer.best.epsilon, 4), answer.best.epsilon >= answer.bound
     ('canonical', 0.0107, True)
     """
-    size, aim = checked_k(k), checked_goal(goal)
+    size, aim = check_k(k), check_goal(goal)
     data, described, cap = _question(size, items, users, shape, scores, most, question)
     choices = int(np.count_nonzero(data.values > -math.inf))
     if size >= choices:
@@ -568,12 +568,12 @@ def _question(
     """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):
         raise TypeError("describe the data: shape='zipf:1.1' with items= and users=, or public scores=")
-    cap = None if most is None else checked_cap(most)
+    cap = None if most is None else check_cap(most)
     if scores is not None:
         if items is not None or users is not None:
             raise TypeError("items and users belong to shape=; scores bring their own")
         data = question_of(scores, question)
-        check_studied(data)
+        check_public_scores(data)
         if cap is None:
             cap = data.most
         elif data.most not in (None, cap):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.api import top_k
 from shortlist.exact.noise import LAPLACE
-from shortlist.mechanisms.base import checked_source
+from shortlist.mechanisms.base import check_source
 from shortlist.privacy import Ledger, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
@@ -245,7 +245,7 @@ class SelectKBest(SelectorMixin, BaseEstimator):
         ledger, purpose
             Where the charge is booked, and what for.
         """
-        clip, epsilon, source = positive("clip", self.clip), positive("epsilon", self.epsilon), checked_source(self.rng)
+        clip, epsilon, source = positive("clip", self.clip), positive("epsilon", self.epsilon), check_source(self.rng)
         if self.statistic not in ("sum", "difference"):
             raise ValueError('statistic must be "sum" or "difference"')
         classes = None if self.statistic == "sum" else two_classes(self.classes)
@@ -336,7 +336,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             Rows and their labels. What is no number counts as 0.
         """
         epsilon, clip, strength = (positive(name, getattr(self, name)) for name in ("epsilon", "clip", "C"))
-        classes, source = two_classes(self.classes), checked_source(self.rng)
+        classes, source = two_classes(self.classes), check_source(self.rng)
         X = checked_rows(valid_numbers(self, X))
         y = labels_of(y)
         check_consistent_length(X, y)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 from shortlist._arrays import Indices, checked_flag
 from shortlist.accounting.tuned import RunLaw
 from shortlist.exact.noise import LAPLACE
-from shortlist.mechanisms.base import checked_source
+from shortlist.mechanisms.base import check_source
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
@@ -116,7 +116,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not is_classifier(self.estimator):
             raise TypeError("estimator must be a classifier: its right answers are what is counted")
         X, y = self._checked(X, y)
-        source = checked_source(self.rng)
+        source = check_source(self.rng)
         grid = list(ParameterGrid(self.param_grid))
         models = [self._model(candidate) for candidate in grid]
         promises = [_promised(self.guarantee, model) for model in models]

@@ -25,7 +25,7 @@ from shortlist.accounting.tuned import (
     pure_cost,
 )
 from shortlist.exact.search import crossing, narrowed, neighbours
-from shortlist.mechanisms.base import Budget, check_ledger, checked_source, checked_weights
+from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release_io import (
     FLAG,
@@ -268,7 +268,7 @@ class Grid:
 def _checked_weights(weights: object, size: int) -> list[Fraction]:
     if weights is None:
         return [Fraction(1)] * size
-    shares = checked_weights("weights", weights)
+    shares = check_weights("weights", weights)
     if len(shares) != size:
         raise ValueError("weights must be one positive number for each candidate, or be left out")
     return shares
@@ -316,7 +316,7 @@ def checked_runs(runs: object, cap: int | None) -> RunLaw:
     return Capped(runs, cap)
 
 
-def checked_budget(budget: object) -> Budget:
+def check_budget(budget: object) -> Budget:
     """PureDP, ZCDP or ApproxDP."""
     if not isinstance(budget, PureDP | ZCDP | ApproxDP):
         raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=ApproxDP(4.0, 1e-6)")
@@ -468,12 +468,12 @@ def tune(
     """
     if not callable(train):
         raise TypeError("train must be a function from a candidate to (output, score)")
-    source, options = checked_source(rng), Grid.of(grid, weights)
+    source, options = check_source(rng), Grid.of(grid, weights)
     check_ledger(ledger)
     base = one_run(guarantee, options)
     law = _law(base, runs, budget, eta, cap)
     promised = Tuned(base, law)
-    if budget is not None and checked_budget(budget).excess(promised) > 0:
+    if budget is not None and check_budget(budget).excess(promised) > 0:
         raise ValueError(f"runs must fit the budget {budget}: give fewer runs on average, or leave runs= out")
     many = _padded(law, pad)
     if neighbours not in ("add-remove", "replace"):
@@ -513,7 +513,7 @@ def _law(base: Guarantee, runs: RunLaw | None, budget: Guarantee | None, eta: fl
         return checked_runs(runs, cap)
     if budget is None:
         raise TypeError("give runs=sl.NegativeBinomial(mean=10, eta=0), or budget=, for example budget=PureDP(1.0)")
-    return runs_within(base, checked_budget(budget), 0.0 if eta is None else eta, cap)
+    return runs_within(base, check_budget(budget), 0.0 if eta is None else eta, cap)
 
 
 def _padded(law: RunLaw, pad: bool) -> int | None:

@@ -362,7 +362,7 @@ def checked_scores(s: Floats) -> Floats:
     return scores
 
 
-def checked_k(k: int, s: Floats) -> int:
+def check_k(k: int, s: Floats) -> int:
     """``k`` as an integer from 1 to the number of finite scores."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.count_nonzero(s > -np.inf):
         raise ValueError("k must be an integer from 1 to the number of finite scores in s")
@@ -407,7 +407,7 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
     s = checked_scores(s)
     able = np.flatnonzero(s > -np.inf)
     d = len(able)
-    sizes = [checked_k(k, s)] if line is None else list(range(min(k, d) + 1))
+    sizes = [check_k(k, s)] if line is None else list(range(min(k, d) + 1))
     if sum(math.comb(d, size) for size in sizes) > MOST_SETS:
         raise ValueError(f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead")
     if line is None and k == d:
@@ -707,7 +707,7 @@ def quality(s: Floats, k: int, noise: Noise) -> Quality:
 
 def _checked(s: Floats, k: int) -> tuple[Items, int]:
     scores = checked_scores(s)
-    number = checked_k(k, scores)
+    number = check_k(k, scores)
     return items_of(scores, number + 1), number
 
 

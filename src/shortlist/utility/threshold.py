@@ -402,14 +402,14 @@ def race_of(scores: Scores, threshold: int | float, k: int, scale: Fraction, lin
 class Hybrid(Protocol):
     """A mechanism that names at most k, those ahead of a noisy threshold."""
 
-    def _studied(self, scores: object, question: ScoreWords, /) -> Scores: ...
+    def _validate_public(self, scores: object, question: ScoreWords, /) -> Scores: ...
 
     def _law(self, scores: Scores, /) -> LineRace: ...
 
 
 def probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
     """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
-    return self._law(self._studied(scores, question)).sets()
+    return self._law(self._validate_public(scores, question)).sets()
 
 
 def success_probability(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> float:
@@ -417,7 +417,7 @@ def success_probability(self: Hybrid, scores: object, **question: Unpack[ScoreWo
 
     Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
     """
-    return self._law(self._studied(scores, question)).right()
+    return self._law(self._validate_public(scores, question)).right()
 
 
 def quality(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Quality:
@@ -425,14 +425,14 @@ def quality(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Qua
 
     `top` is `success_probability`; where nobody is above the threshold all four are.
     """
-    return self._law(self._studied(scores, question)).quality()
+    return self._law(self._validate_public(scores, question)).quality()
 
 
 def inclusion_probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
     """P[candidate i is released], for every candidate: exact, to 1e-9."""
-    return self._law(self._studied(scores, question)).inclusion()
+    return self._law(self._validate_public(scores, question)).inclusion()
 
 
 def number_released(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
     """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-    return self._law(self._studied(scores, question)).numbers()
+    return self._law(self._validate_public(scores, question)).numbers()
