@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 import shortlist as sl
 from shortlist.cli.app import app
 from shortlist.cli.options import read_end
-from shortlist.quantile_inputs import asked_of_table
 from shortlist.quantile_request import QuantileRequest
 from shortlist.tables.dialect import TextForm
+from shortlist.tables.open_values import open_values
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
 from shortlist.votes import Grid, Votes
@@ -96,8 +96,8 @@ def test_every_engine_gives_the_votes_of_plain_python(tmp_path, per_user):
             turn += 1  # engines take turns: each meets every kind of value in one of the six tests
             if (name == "sqlite" and value == "d") or (turn + len(per_user)) % 3:
                 continue
-            asked = asked_of_table(table, question, None, TextForm())
-            places, weights = asked.places(None)
+            asked = open_values(table, question, None, TextForm())
+            [(places, weights)] = asked.places(None)
             assert list(zip(places.tolist(), weights.tolist(), strict=True)) == by_hand(
                 rows, value, asked.grid, per_user
             ), (name, value)
@@ -111,7 +111,7 @@ def test_removing_a_person_takes_away_one_vote_and_moves_nothing_else(per_user):
 
     def votes(table):
         dense = np.zeros(grid.size, np.int64)
-        places, weights = asked_of_table(table, question, None, TextForm()).places(None)
+        [(places, weights)] = open_values(table, question, None, TextForm()).places(None)
         dense[places] = weights
         return dense
 
@@ -127,7 +127,7 @@ def test_each_row_is_a_person_where_that_is_said():
     question = ValueQuestion.of(None, "k", 0, 120, None, "share")
     assert question.share == 1
     for table in (rows, duckdb.sql("SELECT * FROM rows")):
-        assert asked_of_table(table, question, None, TextForm()).places(None)[1].sum() == 50
+        assert open_values(table, question, None, TextForm()).places(None)[0][1].sum() == 50
 
 
 def test_quantiles_of_a_table_come_in_the_kind_of_its_values(tmp_path):

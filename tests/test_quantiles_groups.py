@@ -20,9 +20,9 @@ from shortlist.audit.enumeration import prove
 from shortlist.cli.app import app
 from shortlist.mechanisms import Quantile
 from shortlist.privacy import PureDP
-from shortlist.quantile_inputs import asked_of_table
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.open_values import open_values
 from shortlist.tables.values import ValueQuestion
 from shortlist.testing import seeded
 from tests.helpers.taint import leaks
@@ -45,7 +45,7 @@ def made(many=300, seed=1):
 
 
 def asked(question: ValueQuestion, table: Any) -> list[list[tuple[int, int]]]:
-    found = asked_of_table(table, question, None, TextForm()).places(None)
+    found = open_values(table, question, None, TextForm()).places(None)
     return [list(zip(places.tolist(), weights.tolist(), strict=True)) for places, weights in found]
 
 

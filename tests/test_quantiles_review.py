@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.cli.app import app
-from shortlist.quantile_inputs import asked_of_table
 from shortlist.tables import value_sql
 from shortlist.tables.dialect import PLAIN
+from shortlist.tables.open_values import open_values
 from shortlist.tables.values import ValueQuestion, shared
 from shortlist.testing import seeded
 from shortlist.votes import Grid
@@ -104,7 +104,7 @@ def test_means_of_large_numbers_are_the_same_in_every_engine(tmp_path):
                ibis.sqlite.connect().create_table("t", arrow)]  # fmt: skip
     sums = rows.group_by("u").agg(pl.col("v").sum() // pl.len())["v"]
     for table in engines:
-        assert asked_of_table(table, question, None, PLAIN).places(None)[0].tolist() == sorted(sums.to_list())
+        assert open_values(table, question, None, PLAIN).places(None)[0][0].tolist() == sorted(sums.to_list())
 
 
 def test_decimals_at_half_steps_are_the_same_in_every_engine(tmp_path):
@@ -114,7 +114,7 @@ def test_decimals_at_half_steps_are_the_same_in_every_engine(tmp_path):
     question = ValueQuestion.of("u", "v", 0, 10, 0.1, "share")
     engines = [arrow, pl.from_arrow(arrow), arrow.to_pandas(types_mapper=pd.ArrowDtype), str(tmp_path / "t.parquet"),
                duckdb.sql("SELECT * FROM arrow"), ibis.duckdb.connect().create_table("t", arrow)]  # fmt: skip
-    votes = [asked_of_table(table, question, None, PLAIN).places(None) for table in engines]
+    votes = [open_values(table, question, None, PLAIN).places(None)[0] for table in engines]
     wanted = Grid.of(0, 10, 0.1).places(np.array(list(map(float, cells))))
     for places, weights in votes:
         assert np.repeat(places, weights >> 16).tolist() == sorted(wanted.tolist())

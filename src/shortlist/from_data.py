@@ -20,7 +20,7 @@ from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import Scores
 from shortlist.table_release import checked_progress, reading
-from shortlist.tables.count import Progress, counted, uncounted
+from shortlist.tables.count import OpenTable, Progress, open_table
 from shortlist.tables.question import Question
 
 
@@ -173,17 +173,17 @@ class KeyRequest:
         """Check what can be checked without a row, then book."""
         unit = f"{self.reading.get('unit', 'user')} (add-remove)"
         ledger.check(self.mechanism.charge, self.mechanism.guarantee, unit=unit, fresh=False)
-        accepted = self.uncounted(rows)
+        accepted = self.open(rows).schema()
         return Booked.of(self.mechanism, accepted, ledger, purpose, source, left_out_in_words(self.at_least))
 
-    def uncounted(self, rows: object) -> Scores:
-        """What is public of the scores, with no row read."""
-        return uncounted(rows, self.question, None, **self.reading)
+    def open(self, rows: object) -> OpenTable:
+        """The table, whose names and types alone are looked at until it is counted."""
+        return open_table(rows, self.question, **self.reading)
 
     def released(self, rows: object, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Count, draw, and say why."""
         with reading(progress, paid):
-            scores = counted(rows, self.question, None, progress=progress, **self.reading)
+            scores = self.open(rows).count(progress)
         scores = self._counting_again(scores, rows)
         release = self.mechanism.release(scores, rng=source) if paid is None else paid.release(scores, source)
         release = replace(release, why=self.why)
@@ -197,7 +197,7 @@ class KeyRequest:
 
         def again(names: list[Hashable], most: int) -> list[int]:
             question = replace(self.question, most=most)
-            counts = counted(rows, question, names, **self.reading).as_public()
+            counts = open_table(rows, question, names, **self.reading).count().as_public()
             people = dict(zip(counts.labels, counts.values.tolist(), strict=True))
             return [people[name] for name in names]
 

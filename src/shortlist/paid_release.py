@@ -31,7 +31,7 @@ class Booked:
         source: Source = SECURE,
         said: str = "",
     ) -> Booked:
-        """Book what a release will cost, by what is public of it (`uncounted`); `said` is noted with it.
+        """Book what a release will cost, by what is public of it (`OpenTable.schema`); `said` is noted with it.
 
         Raises
         ------

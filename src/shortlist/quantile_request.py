@@ -17,14 +17,15 @@ from shortlist.mechanisms import Quantile
 from shortlist.mechanisms.base import Budget
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
-from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table
+from shortlist.quantile_inputs import Progress, Series
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.table_release import reading
 from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.groups.grouping import Grouping, plain_key
+from shortlist.tables.open_values import OpenValues, open_values
 from shortlist.tables.public_lists import check_public_list
-from shortlist.tables.values import Placed, PlacedGroups, ValueQuestion
+from shortlist.tables.values import Placed, ValueQuestion
 from shortlist.votes import Votes
 
 METHODS = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}
@@ -58,7 +59,7 @@ def _checked_method(method: object) -> str:
     return method
 
 
-def _empty(line: Asked, share: int, unit: object, words: str) -> Votes:
+def _empty(line: OpenValues, share: int, unit: object, words: str) -> Votes:
     """All that is public, and no vote."""
     if not isinstance(unit, str) or not unit:
         raise ValueError('unit must be a word, for example unit="user"')
@@ -73,7 +74,7 @@ class QuantileRequest:
     mechanism: Quantile
     empty: Votes
     """With the grid and all else that is public, and no vote."""
-    place: Callable[[Progress | None], Placed]
+    place: Callable[[Progress | None], list[Placed]]
     notes: tuple[str, ...]
     method: str
 
@@ -109,11 +110,11 @@ class QuantileRequest:
             if user is not None or memory is not None or text != PLAIN:
                 raise TypeError('value must be the name of a column, for example value="age"')
             series = Series.of(rows, lower, upper, step)
-            line, share, notes = Asked(series.grid, series.frame, series.places), 1, ()
+            line, share, notes = OpenValues(series.grid, series.frame, series.places), 1, ()
             words = f"numbers in memory, {series.grid.in_words}"
         else:
             question = ValueQuestion.of(user, value, lower, upper, step, per_user)
-            line, share = asked_of_table(rows, question, memory, text), question.share
+            line, share = open_values(rows, question, memory, text), question.share
             words = question.in_words(text.in_words(rows))
             notes = (SHARED,) if share > 1 else ()
         return cls(mechanism, _empty(line, share, unit, words), line.places, (OUTSIDE, *notes), method)
@@ -137,14 +138,14 @@ class QuantileRequest:
     def released(self, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Read, draw, and say why."""
         with reading(progress, paid):
-            places, weights = self.place(progress)
+            [(places, weights)] = self.place(progress)
         votes = self.empty.holding(places, weights)
         release = self.mechanism.release(votes, rng=source) if paid is None else paid.release(votes, source)
         return replace(release, why=self.why, notes=(*release.notes, *self.notes))
 
 
 def _group_request(
-    empty: Votes, line: Asked, grouping: Grouping, q: object, budget: Budget, method: str
+    empty: Votes, line: OpenValues, grouping: Grouping, q: object, budget: Budget, method: str
 ) -> GroupRequest:
     noise = METHODS[_checked_method(method)]
     notes = (OUTSIDE, *((f"{SHARED} in a group",) if empty.largest_sensitivity > 1 else ()))
@@ -174,7 +175,7 @@ def planned(
     if question is None or grouping is None:
         return mechanism, why_of(mechanism, method), mechanism.charge
     assert grouping.listed is not None
-    line = Asked(question.grid, None, lambda tell: None, tuple(map(plain_key, grouping.listed)))
+    line = OpenValues(question.grid, None, lambda tell: [], tuple(map(plain_key, grouping.listed)))
     request = _group_request(_empty(line, question.share, unit, ""), line, grouping, q, budget, method)
     return mechanism, request.why, request.charge
 
@@ -185,7 +186,7 @@ class QuantileGroups:
 
     request: GroupRequest
     empty: Votes
-    place: Callable[[Progress | None], PlacedGroups]
+    place: Callable[[Progress | None], list[Placed]]
 
     @classmethod
     def of(
@@ -212,7 +213,7 @@ class QuantileGroups:
         paid = checked_budget_of(epsilon, delta, budget)
         question = ValueQuestion.of(user, value, lower, upper, step, per_user, grouping)
         text = TextForm.of(multiline, separator)
-        line = asked_of_table(rows, question, memory, text)
+        line = open_values(rows, question, memory, text)
         empty = _empty(line, question.share, unit, question.in_words(text.in_words(rows)))
         return cls(_group_request(empty, line, grouping, q, paid, method), empty, line.places)
 

@@ -124,10 +124,10 @@ def _list(words: dict[str, Any], looks: bool) -> Quote:
     if table.question.grouping is None:
         mechanism, why, _ = table.mechanism(k, plan)
         if looks:
-            return _of_accepted(mechanism, _why(why, plan), table.uncounted(), plan)
+            return _of_accepted(mechanism, _why(why, plan), table.open().schema(), plan)
         return Quote(mechanism, _why(why, plan), mechanism.guarantee, mechanism.charge, number)
     request = None if looks else table.unread(k, least, plan)
-    return _of_groups(request or group_request(table.uncounted_groups(), k, least, **plan), number)
+    return _of_groups(request or group_request(table.open().schema(), k, least, **plan), number)
 
 
 def _of_scores(
@@ -161,7 +161,7 @@ def _keys(words: dict[str, Any], looks: bool) -> Quote:
     rows = words.pop("rows")
     request = KeyRequest.of(**words)
     if looks:
-        request.uncounted(rows)
+        request.open(rows).schema()
     return Quote(request.mechanism, request.why, request.mechanism.guarantee, request.mechanism.charge)
 
 

@@ -24,10 +24,10 @@ from shortlist.sampling.entropy import Source
 from shortlist.scores import PlainWords, Scores
 from shortlist.table_words import TABLE_WORDS
 from shortlist.tables.candidates import listed_in_words
-from shortlist.tables.count import Progress, check_asked, counted, counted_groups, uncounted, uncounted_groups
+from shortlist.tables.count import OpenTable, Progress, check_asked, open_table
 from shortlist.tables.file_sources import rows_of_file
 from shortlist.tables.files import check_public
-from shortlist.tables.groups.scored import unread_groups
+from shortlist.tables.groups.scored import schema_of_groups
 from shortlist.tables.public_lists import check_public_list
 from shortlist.tables.question import Question
 
@@ -103,12 +103,12 @@ class Table:
         if ledger is not None:
             # before the header is looked at
             ledger.check(mechanism.charge, mechanism.guarantee, unit=self._unit, fresh=False)
-        accepted = turned(self.uncounted(), largest)
+        accepted = turned(self.open().schema(), largest)
         if ledger is not None:
             said = self._in_words(shown_in_words(mechanism, keeps_order, least))
             paid = Booked.of(mechanism, accepted, ledger, purpose, source, said)
         with reading(self.progress, paid):
-            scores = counted(self.rows, self.question, self.candidates, progress=self.progress, **self.reading)
+            scores = self.open().count(self.progress)
         scores = turned(scores, largest)
         release = mechanism.release(scores, rng=source) if paid is None else paid.release(scores, source)
         return finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
@@ -130,12 +130,12 @@ class Table:
             ledger.check(
                 unread.charge, unread.guarantee, unit=self._unit, fresh=False
             )  # before the header is looked at
-        request = group_request(self.uncounted_groups(), k, least, **plan)
+        request = group_request(self.open().schema(), k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
         said = "" if ledger is None else self._in_words(groups_in_words(request, least))
         reservation = request.booked(ledger, purpose, source, said)
         with reading(self.progress, reservation):
-            scores = counted_groups(self.rows, self.question, self.candidates, progress=self.progress, **self.reading)
+            scores = self.open().count(self.progress)
         return request.released(scores, source, reservation)
 
     def mechanism(self, k: Any, plan: dict[str, Any]) -> tuple[Mechanism, str, bool]:
@@ -150,7 +150,7 @@ class Table:
         if number is None and self.candidates is not None:
             return None
         unit = self.reading.get("unit", "user")
-        return group_request(unread_groups(self.question, number, unit), k, least, **plan)
+        return group_request(schema_of_groups(self.question, number, unit), k, least, **plan)
 
     def number_of_candidates(self) -> int | None:
         """How many there are, where the list is public and told without an engine."""
@@ -159,13 +159,9 @@ class Table:
             return len(set(rows_of_file(os.fspath(listed), self.question.items)))
         return len(set(map(_hashable, listed))) if isinstance(listed, list | tuple | set | frozenset) else None
 
-    def uncounted(self) -> Scores:
-        """What is public of the scores, with no row read."""
-        return uncounted(self.rows, self.question, self.candidates, **self.reading)
-
-    def uncounted_groups(self) -> GroupedScores:
-        """What is public of the scores of groups, with no row read."""
-        return uncounted_groups(self.rows, self.question, self.candidates, **self.reading)
+    def open(self) -> OpenTable:
+        """The table, whose names and types alone are looked at until it is counted."""
+        return open_table(self.rows, self.question, self.candidates, **self.reading)
 
     def _in_words(self, shown: str) -> str:
         """What a ledger notes beside the table and its columns."""

@@ -13,7 +13,7 @@ from shortlist._files import sweep
 from shortlist.cli import app as cli
 from shortlist.mechanisms import NoisyMax
 from shortlist.paid_release import Booked
-from shortlist.tables.count import counted, uncounted
+from shortlist.tables.count import open_table
 from shortlist.tables.question import Question
 from tests.helpers.storm import HOME, MissedError, Storm, interrupt
 from tests.helpers.support import full_size, sized
@@ -48,7 +48,7 @@ def check_empty(home):
 @full_size
 def test_a_count_that_is_interrupted_leaves_nothing(home):
     def work():
-        return counted("rows.csv", ASKED, KNOWN, progress=lambda share: None).as_public().values.tolist()
+        return open_table("rows.csv", ASKED, KNOWN).count(lambda share: None).as_public().values.tolist()
 
     files = ["tables/files.py", "tables/file_sources.py", "tables/progress.py", "tables/count.py", "tables/errors.py"]
     storm = Storm(work, [*files, "_files.py"], before=sweep)
@@ -67,9 +67,9 @@ def test_a_paid_release_that_is_interrupted_is_paid_for_if_it_was_drawn(home):
     drawn = []
 
     def work():
-        accepted = uncounted("rows.csv", ASKED, KNOWN)
+        accepted = open_table("rows.csv", ASKED, KNOWN).schema()
         paid = Booked.of(NoisyMax(epsilon=1.0), accepted, book, "storm")
-        drawn.append(paid.release(counted("rows.csv", ASKED, KNOWN)).items)
+        drawn.append(paid.release(open_table("rows.csv", ASKED, KNOWN).count()).items)
 
     storm = Storm(work, ["paid_release.py", "tables/remote_scores.py"])
     for place in storm.places[:: sized(2, full=1)]:

@@ -29,7 +29,10 @@ class AtImport:
 
 def before(module, name):
     """The signal comes when that function is called."""
-    home = import_module(module)
+    home: Any = import_module(module)
+    *owners, name = name.split(".")
+    for owner in owners:
+        home = getattr(home, owner)
     work = getattr(home, name)
 
     def stopped(*arguments, **words):
@@ -99,8 +102,8 @@ MOMENTS = {
     "loading the commands": lambda: sys.meta_path.insert(0, AtImport("shortlist.cli.releases")),
     "loading DuckDB": lambda: sys.meta_path.insert(0, AtImport("duckdb")),
     "inside DuckDB's import": lambda: sys.meta_path.insert(0, AtImport("_duckdb")),
-    "before the charge": lambda: before("shortlist.table_release", "uncounted"),
-    "after the charge": lambda: before("shortlist.table_release", "counted"),
+    "before the charge": lambda: before("shortlist.tables.count", "OpenTable.schema"),
+    "after the charge": lambda: before("shortlist.tables.count", "OpenTable.count"),
     "counting": counting,
     "drawing": lambda: before("shortlist.table_release", "finished"),
     "in a finalizer": in_a_finalizer,

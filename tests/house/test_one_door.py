@@ -49,7 +49,7 @@ def test_nothing_inside_the_door_is_imported(path):
 
 def test_it_would_be_seen():
     for line in (
-        "from shortlist.paid_release import Booked", "from shortlist.tables.count import counted",
+        "from shortlist.paid_release import Booked", "from shortlist.tables.count import open_table",
         "from shortlist.sampling.entropy import SECURE", "from shortlist.tables import count, question",
         "from shortlist.choose import mechanism_for", "def f():\n    from shortlist.groups import GroupRequest",
         "from shortlist.ledger.ledger import _x",

@@ -18,7 +18,7 @@ from shortlist.mechanisms import Mechanism, SparseVector
 from shortlist.paid_release import Booked
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.release import Extras
-from shortlist.tables.count import counted, uncounted
+from shortlist.tables.count import open_table
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
 from tests.helpers.releases import CAPPED, LINES, NUMBERED, PUBLIC, UNKNOWN, WEIGHED
@@ -132,8 +132,8 @@ def test_paid_releases_hold_nothing_private(tmp_path):
     path = source("parquet", ROWS, tmp_path)
     question = Question.of("user", "item", None, None)
     for mechanism in {**UNKNOWN, **WEIGHED}.values():
-        paid = Booked.of(mechanism, uncounted(path, question, None), ledger, "a purpose")
-        release = paid.release(counted(path, question, None))
+        paid = Booked.of(mechanism, open_table(path, question, None).schema(), ledger, "a purpose")
+        release = paid.release(open_table(path, question).count())
         assert present(release.receipt).purpose == "a purpose"
         check_release(release)
     scores = sl.Scores(COUNTS, monotone=True, public=True)

@@ -19,11 +19,11 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.quantile_inputs import asked_of_table
 from shortlist.tables import caps
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.errors import TableError
 from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.open_values import open_values
 from shortlist.tables.values import ValueQuestion
 from tests.helpers import taint
 from tests.helpers.releases import PUBLIC, UNKNOWN
@@ -322,8 +322,8 @@ def quantiles_agree(spark):
         for value, lower, upper, step in sized([CASES[turn % 3]], full=CASES):
             if not (per_user == "sum" and value == "d"):
                 question = ValueQuestion.of("u", value, lower, upper, step, per_user)
-                asked = asked_of_table(rows, question, None, TextForm())
-                places, weights = (part.tolist() for part in asked.places(None))
+                asked = open_values(rows, question, None, TextForm())
+                places, weights = (part.tolist() for part in asked.places(None)[0])
                 votes = by_hand(made_up, value, asked.grid, per_user)
                 assert list(zip(places, weights, strict=True)) == votes, per_user
     grouped = grouped_people(60)

@@ -235,7 +235,7 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     """All of two candidates cost nothing; two of three would be a release that nobody paid for."""
     from shortlist.choose import mechanism_for
     from shortlist.paid_release import Booked
-    from shortlist.tables.count import counted, uncounted
+    from shortlist.tables.count import open_table
     from shortlist.tables.question import Question
 
     table, listed = tmp_path / "rows.csv", tmp_path / "known.txt"
@@ -243,15 +243,15 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     listed.write_text("a\nb\n")
     ledger, question = sl.Ledger(tmp_path / "budget.db", budget=sl.PureDP(3.0)), Question.of("user", "item", None, None)
     mechanism, _, _ = mechanism_for(2, public=True, epsilon=1.0)
-    paid = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")
+    paid = Booked.of(mechanism, open_table(str(table), question, listed).schema(), ledger, "")
     assert ledger.spent.epsilon == 0
-    other = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")
-    assert paid.release(counted(table, question, listed)).items == ["a", "b"]
+    other = Booked.of(mechanism, open_table(str(table), question, listed).schema(), ledger, "")
+    assert paid.release(open_table(table, question, listed).count()).items == ["a", "b"]
     with pytest.raises(ValueError, match="has paid for its draw already"):
-        paid.release(counted(table, question, listed))
+        paid.release(open_table(table, question, listed).count())
     listed.write_text("a\nb\nc\n")
     with pytest.raises(ValueError, match="changed between the charge and the count"):
-        other.release(counted(table, question, listed))
+        other.release(open_table(table, question, listed).count())
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")

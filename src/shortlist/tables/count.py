@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypedDict, Unpack, overload
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 from shortlist._arrays import named_type
 from shortlist._runtime import late
@@ -161,87 +162,59 @@ def count(
     check_public_list("candidates", candidates, source)
     check_public_list("groups", groups, source)
     question = Question.of(user, item, value, clip, most, where, by, groups, groups_per_user)
-    return _counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline, separator=separator)
+    table = open_table(source, question, candidates, unit=unit, memory=memory, multiline=multiline, separator=separator)
+    counts: Scores | GroupedScores = table.count()
+    return counts
 
 
-class Reading(TypedDict, total=False):
-    """How a table is read."""
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table and a question about it, before a row is read. Made by `open_table`."""
 
+    source: Any
+    question: Question
+    candidates: object
     unit: str
     memory: str | None
-    multiline: bool
-    separator: str | None
-    progress: Progress | None
+    text: TextForm
+
+    def schema(self) -> Any:
+        """What `count` would give, with no row read: all that is public is right, and every score is 0.
+
+        A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
+        """
+        if not isinstance(self.source, str | os.PathLike):
+            return replace(self, source=_emptied(self.source)).count()
+        file = os.fspath(self.source), self.question, self.candidates, self.memory, self.text
+        capped = self.question.capped(self.candidates is not None)
+        held: Engine | GroupHeld
+        if self.question.grouping is None:
+            held = Uncounted(check_file(*file) or 0, capped.weighted)
+        else:
+            number, listed = check_groups_of_file(*file)
+            held = GroupHeld(NoGroups(capped.weighted), listed, number)
+        return _scored(held, capped, self.candidates, self.unit, self.text.in_words(self.source))
+
+    def count(self, progress: Progress | None = None) -> Any:
+        """Read the rows: `Scores`, or `GroupedScores` where the question names groups."""
+        capped = self.question.capped(self.candidates is not None)
+        held = _engine(self.source, capped, self.candidates, self.memory, self.text, progress)
+        return _scored(held, capped, self.candidates, self.unit, self.text.in_words(self.source))
 
 
-def counted(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> Scores:
-    """`count` for a question that was checked, telling how far it is."""
-    return _of_all(_counted(source, question, candidates, **reading))
-
-
-def counted_groups(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
-    """`counted` for a question about groups."""
-    return _of_groups(_counted(source, question, candidates, **reading))
-
-
-def _counted(
+def open_table(
     source: object,
     question: Question,
-    candidates: object,
+    candidates: object = None,
     *,
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
     separator: str | None = None,
-    progress: Progress | None = None,
-) -> Scores | GroupedScores:
+) -> OpenTable:
+    """Check what is asked of a table, as far as the words tell; `schema` and `count` look at it."""
     check_asked(question, candidates, unit)
-    text = TextForm.of(multiline, separator)
-    capped = question.capped(candidates is not None)
-    held = _engine(source, capped, candidates, memory, text, progress)
-    return _scored(held, capped, candidates, unit, text.in_words(source))
-
-
-def uncounted(source: Any, question: Question, candidates: object, **reading: Unpack[Reading]) -> Scores:
-    """What `counted` would give, with no row read: all that is public is right, and every score is 0.
-
-    A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
-    """
-    return _of_all(_uncounted(source, question, candidates, **reading))
-
-
-def uncounted_groups(source: Any, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
-    """`uncounted` for a question about groups."""
-    return _of_groups(_uncounted(source, question, candidates, **reading))
-
-
-def _of_all(scores: Scores | GroupedScores) -> Scores:
-    assert isinstance(scores, Scores), "the question names no groups"
-    return scores
-
-
-def _of_groups(scores: Scores | GroupedScores) -> GroupedScores:
-    assert isinstance(scores, GroupedScores), "the question names groups"
-    return scores
-
-
-def _uncounted(
-    source: Any, question: Question, candidates: object, **reading: Unpack[Reading]
-) -> Scores | GroupedScores:
-    if not isinstance(source, str | os.PathLike):
-        return _counted(_emptied(source), question, candidates, **reading)
-    unit = reading.get("unit", "user")
-    check_asked(question, candidates, unit)
-    text = TextForm.of(reading.get("multiline", False), reading.get("separator"))
-    file = os.fspath(source), question, candidates, reading.get("memory"), text
-    capped = question.capped(candidates is not None)
-    held: Engine | GroupHeld
-    if question.grouping is None:
-        held = Uncounted(check_file(*file) or 0, capped.weighted)
-    else:
-        number, listed = check_groups_of_file(*file)
-        held = GroupHeld(NoGroups(capped.weighted), listed, number)
-    return _scored(held, capped, candidates, unit, text.in_words(source))
+    return OpenTable(source, question, candidates, unit, memory, TextForm.of(multiline, separator))
 
 
 def _emptied(table: Any) -> Any:

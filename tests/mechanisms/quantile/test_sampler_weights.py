@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shortlist.quantile_inputs import asked_of_table
 from shortlist.sampling.quantiles import Choice, Node, Recursion
 from shortlist.sampling.uniforms import WordStream
 from shortlist.tables.dialect import PLAIN
+from shortlist.tables.open_values import open_values
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
 from shortlist.utility.quantiles import point_chances, sequence_chances
@@ -21,7 +21,7 @@ ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), 
 
 def votes(rows, shift=0):
     table = pl.DataFrame(rows, schema=["u", "v"], orient="row")
-    places, weights = asked_of_table(table, ValueQuestion.of("u", "v", 0, 4, None, "share"), None, PLAIN).places(None)
+    [(places, weights)] = open_values(table, ValueQuestion.of("u", "v", 0, 4, None, "share"), None, PLAIN).places(None)
     return Node(0, 4, places, weights << shift)
 
 

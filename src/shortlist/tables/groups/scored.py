@@ -55,7 +55,7 @@ def scores_of_groups(held: GroupHeld, question: Question, candidates: object, un
     )
 
 
-def unread_groups(question: Question, candidates: int | None, unit: str) -> GroupedScores:
+def schema_of_groups(question: Question, candidates: int | None, unit: str) -> GroupedScores:
     """What is public of the scores of groups, by the question alone: not even a header is read.
 
     `candidates` is how many there are in each group, where they are public.
