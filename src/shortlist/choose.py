@@ -32,7 +32,7 @@ from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS
 from shortlist.mechanisms.sets import worth_delta
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
-from shortlist.smallest import check_smallest
+from shortlist.scores import check_smallest
 
 FEWEST_GUARDED, MOST_GUARDED = 8, 100
 """Items of a guarded list: one-shot is as good for fewer, and for more the junk takes long to count."""

@@ -14,9 +14,9 @@ from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_request import quantile_request
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
+from shortlist.scores import Bound
 from shortlist.table_release import checked_progress
 from shortlist.tables.values import PerUser
-from shortlist.votes import Bound
 
 
 class QuantileWords(TypedDict, total=False):

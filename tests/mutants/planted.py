@@ -368,7 +368,7 @@ _REST = [
              "studies/test_store.py", "results of another seed are taken for these"),
     _planted_in_study("papers/experiment.py", 'sha256(f"{self.seed} {name}".encode())', 'sha256(f"{self.seed}".encode())',
              "studies/test_experiment.py", "all experiments share their randomness"),
-    _planted("sensitivities.py", "largest if monotone else down + up\n", "largest\n",
+    _planted("scores.py", "largest if monotone else down + up)\n", "largest)\n",
              "test_sensitivities.py", "a pair of sensitivities loses one of its sides, and general scores their factor 2"),
     _planted("release.py", "gaps=None, answers=None", "answers=None",
              "test_choose.py", "a set comes with gaps, which tell its order"),
@@ -434,7 +434,7 @@ _EDGES = [
              "tables/test_errors.py", "an engine's words about a private row leave with the error"),
     _planted("scores.py", '            raise ValueError(HIDDEN.format("their values"))\n', "            pass\n",
              "tables/test_errors.py", "counted scores show their values"),
-    _planted("scores.py", "        if self._from_table and not self._public:\n", "        if False:\n",
+    _planted("scores.py", "        if self.from_table and not self.public:\n", "        if False:\n",
              "tables/test_errors.py", "how many candidates the data has is told"),
     _planted("tables/question.py", "            least = most = least if high < 0 else most\n",
              "            least = most\n", "tables/test_count_neighbours.py", "a sum moves by more than its clip says"),
@@ -444,8 +444,8 @@ _EDGES = [
              "house/test_taint.py test_labels.py", "a released label is a view of the private column"),
     _planted("release.py", "        if not isinstance(self.frame, Frame | None):\n", "        if False:\n",
              "house/test_taint.py test_release_format.py", "a release may carry what reaches a private table"),
-    _planted("release_io.py", """"{FORMAT}"')
-    if type(content.get("version")) is not int or content["version"] != VERSION:""", """"{FORMAT}"')
+    _planted("release_io.py", """"{format}"')
+    if type(content.get("version")) is not int or content["version"] != VERSION:""", """"{format}"')
     if False:""", "test_release_format.py",
              "a file of an unknown version is read as if it were known"),
     _planted("_files.py", "0o600 if hidden else 0o666", "0o666", "cli/test_top.py test_files.py",
@@ -456,10 +456,10 @@ _EDGES = [
              "mechanisms/pate/test_mechanism.py", "a forked child has a whole budget of its own"),
     _planted("ledger/filter.py", "        fresh._check_limits(limits)\n", "",
              "ledger/test_file_refusals.py ledger/test_file.py", "an edited limit admits more than the budget"),
-    _planted("smallest.py", "[0.0 - value for value in extras.values]", "list(extras.values)",
+    _planted("release.py", "[0.0 - value for value in extras.values]", "list(extras.values)",
              "test_smallest.py", "the values beside the smallest are negated counts"),
-    _planted("smallest.py", "        return self._names.names([last - int(position) for position in positions])",
-             "        return self._names.names(positions)", "test_smallest.py",
+    _planted("scores.py", "        return self.ranking.names(positions if self.factor > 0 else mirror(positions, self.size))",
+             "        return self.ranking.names(positions)", "test_smallest.py",
              "the largest are named where the smallest were drawn"),
     _planted("choose.py", "        check_smallest(public)\n", "        pass\n",
              "test_smallest.py", "the smallest of names from the data: one person's own"),

@@ -546,7 +546,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
-        note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._turned else GUMBEL_VALUES_NOTE
+        note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
         return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(

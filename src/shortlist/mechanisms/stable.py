@@ -138,7 +138,7 @@ class LargeGap(Budgeted[Budget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         k = int(gap_ranks(self, scores, source, 1)[0])
-        how = "rise" if scores._turned else "fall off"
+        how = "rise" if scores._negated else "fall off"
         return Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     @property
@@ -356,7 +356,7 @@ def are_general(scores: Scores) -> bool:
     """Whether a public list has other scores than whole-number counts under add/remove: from public facts."""
     counts = scores.monotone and scores.largest_sensitivity == 1 and not isinstance(scores.sensitivity, tuple | list)
     numbers = scores._numbers if scores._names is None else scores._names.scores
-    whole = numbers.dtype.kind != "f" and not scores._turned  # negated counts are none
+    whole = numbers.dtype.kind != "f" and not scores._negated  # negated counts are none
     return scores.public and not (counts and whole and scores.neighbours == "add-remove")
 
 

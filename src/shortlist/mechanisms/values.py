@@ -135,7 +135,7 @@ class NoisyHistogram(Budgeted[Budget]):
         return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
 
     def _note(self, scores: Scores) -> str:
-        way = "low" if scores._turned else "high"
+        way = "low" if scores._negated else "high"
         return f"whoever is on the list because its noise was {way} is shown too {way}"
 
     def release_many(
