@@ -17,7 +17,7 @@ from shortlist.audit.attack import (
     default_pairs,
     default_size,
     mechanism_named,
-    names,
+    mechanism_names,
     single_releases,
     source_of,
     takes_histograms,
@@ -108,7 +108,7 @@ MONOTONE = [
 def _unlisted() -> Iterator[Any]:
     """Mechanisms of which nothing is listed above, as `shortlist audit` builds them by name, with and without delta."""
     listed = tuple(type(one) for one in [*BOTH, *GENERAL, *MONOTONE])
-    for name in names():
+    for name in mechanism_names():
         for claim in (PureDP(1.0), ApproxDP(1.0, 0.05)):
             with suppress(TypeError, ValueError):  # a claim that it does not take
                 mechanism = mechanism_named(name, None, claim)

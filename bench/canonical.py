@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from bench.shapes import shape
 from bench.timing import interleaved, ratio
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.subsets import ranked
+from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.utility.lower_bound import least_epsilon
 from shortlist.utility.sets import success_bounds
@@ -71,7 +71,7 @@ def epsilon_for(values, k, noise, gamma, success=0.99):
     """The least epsilon with that chance of the true set, to 1e-4; infinite if none below 10^6 has it."""
 
     def enough(epsilon):
-        return success_bounds(ranked(values, k, Fraction(epsilon), gamma, gap_aware=True), noise)[0] >= success
+        return success_bounds(rank_scores(values, k, Fraction(epsilon), gamma, gap_aware=True), noise)[0] >= success
 
     low, high = 1e-6, 1e-5
     while not enough(high):

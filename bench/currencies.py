@@ -16,14 +16,13 @@ from bench.canonical import NAMES, counts, epsilon_for
 from bench.looser import DELTA, collapse
 from shortlist import Scores
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.subsets import ranked
+from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
-from shortlist.mechanisms.registry import GuardedSought as Sought
 from shortlist.mechanisms.sets import TAU, Guarding, share_of
 from shortlist.planning.compare import epsilon_for as budget_for
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
-from shortlist.sampling.sets import Guard, guarded
+from shortlist.sampling.sets import Guard, prepare_guard
 from shortlist.utility.lower_bound import least_epsilon, most_recall
 
 KS = (10, 100, 1000)
@@ -36,8 +35,8 @@ class Before(GuardedTopK):
     """The guarded default of 0.1.0, under a pure budget: g = 1/2."""
 
     def _chooser(self, scores: Scores, values: Any, public: Guarding) -> Guard:
-        ranking = ranked(values, public.k, self._rate(scores), HALF, gap_aware=True)
-        return guarded(ranking, share_of(public.k, public.d), TAU, public.junk)
+        ranking = rank_scores(values, public.k, self._rate(scores), HALF, gap_aware=True)
+        return prepare_guard(ranking, share_of(public.k, public.d), TAU, public.junk)
 
 
 PURE = (Before, GuardedTopK)
@@ -91,14 +90,13 @@ def epsilon_currencies_table() -> Iterator[str]:
 
 def recalls(k: int, budget: PureDP | ApproxDP | ZCDP, scores: Scores) -> list[float]:
     """Of the published law, peeling, canonical, the default of 0.1.0 and today's."""
-    kind = Sought if isinstance(budget, ApproxDP) else GuardedTopK
     found = [
         float(one.quality(scores).recall)
         for one in (
             CanonicalTopK(k=k, budget=budget, gamma=1.0, noise="gumbel"),
             OneshotTopK(k=k, budget=budget),
             CanonicalTopK(k=k, budget=budget),
-            kind(k=k, budget=budget),
+            GuardedTopK(k=k, budget=budget),
         )
     ]
     old = float(Before(k=k, budget=budget).quality(scores).recall) if isinstance(budget, PureDP) else found[2]

@@ -136,12 +136,12 @@ class Search:
             if self.claim.replace:
                 gone = self.rng.choice(people) if people else None
                 rest = [row for row in base if row[self.user] != gone]
-                yield rest + self._named(self._person(people), people), rest + self._named(new, people)
+                yield rest + self._rename_person(self._person(people), people), rest + self._rename_person(new, people)
             elif n % 2 and present:
                 gone = self.rng.choice(sorted(present, key=repr))
                 yield [row for row in base if row[self.user] != gone], base
             else:
-                yield base, base + self._named(new, people)
+                yield base, base + self._rename_person(new, people)
 
     def _person(self, people: Sequence[Any]) -> Rows:
         """Rows of somebody new: a copy of a real person, everything at once, one row many times, odd numbers."""
@@ -167,7 +167,7 @@ class Search:
                 row[name] = odd if isinstance(rows[0][name], float) or isinstance(odd, int) else int(1e15)
         return made
 
-    def _named(self, rows: Rows, people: Sequence[Any]) -> Rows:
+    def _rename_person(self, rows: Rows, people: Sequence[Any]) -> Rows:
         """These rows under a name that nobody has."""
         numbers = people and all(_is_number(one) for one in people)
         name = max(people) + 1 if numbers else "somebody new"
@@ -175,7 +175,7 @@ class Search:
             name += "!"
         return [{**row, self.user: name} for row in rows]
 
-    def shrunk(self, before: Rows, after: Rows) -> tuple[Rows, Rows]:
+    def shrink(self, before: Rows, after: Rows) -> tuple[Rows, Rows]:
         """The same counterexample with as few other people, and as few rows of the one, as a greedy search leaves."""
         people = list(dict.fromkeys(row[self.user] for row in before))
         size = len(people)

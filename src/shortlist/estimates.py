@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeVar
 from shortlist._arrays import Floats
 from shortlist.accounting.checks import number
 from shortlist.exact.margins import COVERAGE, Margin
-from shortlist.exact.reals import rounded
-from shortlist.exact.search import halvings, narrowed
+from shortlist.exact.reals import to_float
+from shortlist.exact.search import bisect, halvings
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]
@@ -298,7 +298,7 @@ def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
 
 def _rounded_down(exact: Fraction) -> float:
     """The largest float that is not above."""
-    nearest = rounded(exact)
+    nearest = to_float(exact)
     return math.nextafter(nearest, -math.inf) if math.isfinite(nearest) and Fraction(nearest) > exact else nearest
 
 
@@ -336,4 +336,4 @@ def _least(true: Callable[[float], bool], unit: float) -> float:
         low, high = 2 * low, low
     if not (math.isfinite(low) and math.isfinite(high)):
         return math.inf
-    return narrowed(true, low, high, halvings(60))[1]
+    return bisect(true, low, high, halvings(60))[1]

@@ -32,7 +32,7 @@ from shortlist.release_io import (
     write_json,
 )
 from shortlist.sampling.entropy import SECURE, Source
-from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.sampling.uniforms import WordStream, shuffle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,8 +115,8 @@ def by_label(items: Sequence[Hashable], indices: Sequence[int] | None, source: S
         if set(map(type, items)) <= {int} and list(items) == list(indices):  # candidates without names
             return start
     else:
-        shuffle = shuffled(len(items), WordStream(source))
-        start = sorted(shuffle, key=_texts(items, shuffle))
+        places = shuffle(len(items), WordStream(source))
+        start = sorted(places, key=_texts(items, places))
     try:
         return sorted(start, key=items.__getitem__)  # type: ignore[arg-type]
     except Exception:  # a label's own comparison may raise anything

@@ -175,7 +175,7 @@ def check_sensitivity(
         return SensitivityCheck(True, alone, None, None, 0)
     for tried, (before, after) in enumerate(search.pairs(operator.index(tries)), 1):
         if search.verdict(before, after):
-            before, after = search.shrunk(before, after)
+            before, after = search.shrink(before, after)
             finding = search.verdict(before, after)
             return SensitivityCheck(True, finding, table.back(before), table.back(after), tried)
     said = f"no counterexample among {tries} pairs of neighbours; that proves nothing"

@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, choice_law, guarded_choice, ordered_law, power, rational
+from shortlist.audit.certified.base import Law, Point, choice_law, choice_with_guard, ordered_law, power, rational
 from shortlist.audit.certified.lists import losses
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
@@ -50,7 +50,7 @@ def raced(x: Point, e: float) -> Law:
     """Two of five at epsilon 2: sets and a guard of hazard 1/4, then peeling with e where it wins (Theorem 170)."""
     u = utilities(x, 2, Fraction(2))
     heavy, _ = split(x, 2, Fraction(2), {(1, 1), (1, 2)})
-    sets, fallback = guarded_choice(list(u.values()), heavy.log(), Fraction(1, 4))
+    sets, fallback = choice_with_guard(list(u.values()), heavy.log(), Fraction(1, 4))
     return _joined(u, sets, fallback, ordered_law(x, 2, "gumbel", 1 / Fraction(e)))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.search import narrowed, within_ratio
+from shortlist.exact.search import bisect, within_ratio
 from shortlist.pages.plots import PALETTE
 from shortlist.privacy import ZCDP, ApproxDP, calibrate
 from shortlist.sampling.entropy import Source
@@ -60,7 +60,7 @@ def advanced(epsilon: float, delta: float, times: int) -> float:
     def total(each: float) -> float:
         return math.sqrt(2 * times * math.log(2 / delta)) * each + times * each * math.expm1(each)
 
-    return narrowed(lambda each: total(each) > epsilon, 1e-9, epsilon, within_ratio(1e-9))[0]
+    return bisect(lambda each: total(each) > epsilon, 1e-9, epsilon, within_ratio(1e-9))[0]
 
 
 def _share(result: Indices) -> float:

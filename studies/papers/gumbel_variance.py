@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.search import narrowed, within_ratio
+from shortlist.exact.search import bisect, within_ratio
 from shortlist.pages.plots import PALETTE
 from shortlist.privacy import ApproxDP, GumbelDP, PureDP, calibrate
 from studies.papers.experiment import (
@@ -110,7 +110,7 @@ def gaussian_sound(epsilon: float, delta: float) -> float:
 
 def _least(excess: Callable[[float], float]) -> float:
     """The least scale at which a decreasing excess is not positive, to 1e-4."""
-    return narrowed(lambda scale: excess(scale) <= 0, 0.1, 1e5, within_ratio(1e-4))[1]
+    return bisect(lambda scale: excess(scale) <= 0, 0.1, 1e5, within_ratio(1e-4))[1]
 
 
 CURVES: dict[str, Callable[[float, float], float]] = {

@@ -9,7 +9,7 @@ from scipy.stats import binom, binomtest
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.attack import _judged
+from shortlist.audit.attack import _judge
 from shortlist.audit.events import Event
 from shortlist.mechanisms import NoisyMax
 
@@ -18,7 +18,7 @@ LIKELY_ON_THE_FIRST = Event({}, frozenset({(1, 0)}), 0)
 
 
 def judged(counts, tested, confidence, claim=CLAIM):
-    return _judged(LIKELY_ON_THE_FIRST, counts, tested, getattr(claim, "delta", 0.0), confidence, claim)
+    return _judge(LIKELY_ON_THE_FIRST, counts, tested, getattr(claim, "delta", 0.0), confidence, claim)
 
 
 def side(count, tested, confidence):

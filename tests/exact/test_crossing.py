@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from shortlist.exact.search import crossing, halvings, narrowed, whole_numbers, within, within_ratio
+from shortlist.exact.search import bisect, find_crossing, halvings, whole_numbers, within, within_ratio
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_the_two_points_enclose_the_edge_and_were_tried(middle, close, edge):
         tried[x] = x >= edge
         return tried[x]
 
-    low, high = narrowed(holds, 1.0, 10.0, middle())
+    low, high = bisect(holds, 1.0, 10.0, middle())
     assert (tried[low], tried[high]) == (False, True)
     assert low < edge <= high
     assert close(low, high)
@@ -32,16 +32,16 @@ def test_the_two_points_enclose_the_edge_and_were_tried(middle, close, edge):
 
 @pytest.mark.parametrize("edge", [1, 2, 77, 99, 100])
 def test_whole_numbers_end_as_neighbours(edge):
-    assert narrowed(lambda n: n >= edge, 0, 100, whole_numbers) == (edge - 1, edge)
+    assert bisect(lambda n: n >= edge, 0, 100, whole_numbers) == (edge - 1, edge)
 
 
 def test_nothing_is_tried_where_the_points_are_close_already():
     def never(_):
         raise AssertionError
 
-    assert narrowed(never, 4, 5, whole_numbers) == (4, 5)
-    assert narrowed(never, 1.0, 1.5, within(0.5)) == (1.0, 1.5)
-    assert narrowed(never, 1.0, 2.0, halvings(0)) == (1.0, 2.0)
+    assert bisect(never, 4, 5, whole_numbers) == (4, 5)
+    assert bisect(never, 1.0, 1.5, within(0.5)) == (1.0, 1.5)
+    assert bisect(never, 1.0, 2.0, halvings(0)) == (1.0, 2.0)
 
 
 @pytest.mark.parametrize("power", [1, 3, 9])
@@ -52,6 +52,6 @@ def test_a_change_of_sign_is_enclosed_by_points_that_were_tried(power):
         tried[x] = x**power - 2
         return tried[x]
 
-    low, high = crossing(function, (0.0, tried[0.0]), (2.0, tried[2.0]), 1e-10)
+    low, high = find_crossing(function, (0.0, tried[0.0]), (2.0, tried[2.0]), 1e-10)
     assert tried[low] <= 0 < tried[high] or math.isclose(low, high)
     assert 0 < high - low <= 1e-10

@@ -17,9 +17,9 @@ from shortlist.exact.thresholds import (
     gaussian_rate,
     losses,
     pair_bar,
-    thinned_bar,
     weight,
     worst_pair,
+    zcdp_bar,
 )
 from tests.helpers.typed import present
 
@@ -61,11 +61,11 @@ def test_bars_of_an_even_split_are_higher():
 
 
 def test_bars_of_zcdp():
-    assert float(thinned_bar(0.02, 1e-6, Cap(64, weighted=True)).sigma) == pytest.approx(5.0)
+    assert float(zcdp_bar(0.02, 1e-6, Cap(64, weighted=True)).sigma) == pytest.approx(5.0)
     assert bar_of(5.0, 1e-6, Cap(64, weighted=True)) == pytest.approx(27.796426, abs=1e-6)
     assert bar_of(20.0, 1e-6, Cap(16, weighted=False)) / 4 == pytest.approx(26.680145, abs=1e-6)
     for cap in (Cap(64, weighted=True), Cap(16, weighted=False), Cap(1, weighted=False)):
-        found = thinned_bar(0.02, 1e-6, cap, True)
+        found = zcdp_bar(0.02, 1e-6, cap, True)
         assert found.measured is not None
         assert cap.squares / (2 * found.sigma**2) + 1 / (2 * found.measured**2) <= Fraction(0.02)
 

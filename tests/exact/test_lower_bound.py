@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.subsets import ranked
+from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall, least_failure, most_recall
 from shortlist.utility.sets import success_bounds
@@ -60,7 +60,7 @@ def test_the_table_of_bounds_to_two_digits(data, k, one, half, exponential, boun
     for gamma, noise, printed in ((1, GUMBEL, one), (0.5, GUMBEL, half), (0.5, EXPONENTIAL, exponential)):
         for factor in (0.994, 1.006) if printed < math.inf else ():
             rate = Fraction(printed * factor)
-            lower, upper = success_bounds(ranked(x, k, rate, Fraction(gamma), gap_aware=True), noise)
+            lower, upper = success_bounds(rank_scores(x, k, rate, Fraction(gamma), gap_aware=True), noise)
             assert upper < 0.99 if factor < 1 else lower > 0.99
     found = bound_of(data, k)
     assert found == pytest.approx(bound, rel=0.005)
@@ -76,7 +76,7 @@ def test_no_mechanism_is_better_than_the_bound(turn):
         epsilon = least_epsilon(x, k, success) or 1e-6
         for noise in (GUMBEL, EXPONENTIAL):
             for gamma in (0, 0.5, 0.8, 1):
-                ranking = ranked(x, k, Fraction(epsilon), Fraction(gamma), gap_aware=True)
+                ranking = rank_scores(x, k, Fraction(epsilon), Fraction(gamma), gap_aware=True)
                 assert success_bounds(ranking, noise)[0] <= success
     one_shot = OneshotTopK(k=k, epsilon=epsilon, noise="exponential")
     assert one_shot.success_probability(x, monotone=True) <= 0.99

@@ -17,7 +17,7 @@ from shortlist.exact.margins import (
     gaussian_margin,
     geometric_margin,
     laplace_margin,
-    refined_margin,
+    margin_with_gaps,
     whole_laplace_margin,
 )
 from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
@@ -75,7 +75,7 @@ def test_oracles_of_standard_errors():
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 @pytest.mark.parametrize("k", [1, 2, 5, 40])
 def test_refined_estimates_are_covered(noise, k):
-    margin = refined_margin(k, Fraction(2 * k), Fraction(2 * k), noise)
+    margin = margin_with_gaps(k, Fraction(2 * k), Fraction(2 * k), noise)
     rng, draws = np.random.default_rng(k), 200_000
     share = 1 / (1 + (0.5 if noise == "exponential" else 1.0))
     measuring = rng.laplace(scale=2 * k, size=(draws, k))
@@ -157,7 +157,7 @@ def test_no_amount_of_noise_is_too_small_or_too_large_for_a_margin(scale):
         gaussian_margin(scale, Fraction(1, 16)),
         laplace_margin(scale),
         whole_laplace_margin(scale),
-        refined_margin(3, scale, 2 * scale, "exponential"),
+        margin_with_gaps(3, scale, 2 * scale, "exponential"),
         *([geometric_margin(Geometric(1 / scale))] if scale > 1e-300 else []),
     ):
         assert margin.half_width >= 0.9 * margin.error or margin.error == inf

@@ -10,7 +10,7 @@ from flint import arb, ctx
 from shortlist.exact.subsets import (
     ULPS,
     Classes,
-    bounded,
+    bound_cells,
     cover,
     join,
     log_choose,
@@ -18,10 +18,10 @@ from shortlist.exact.subsets import (
     log_sum,
     one_log_choose,
     others,
-    quartered,
+    quarter,
     relevant,
     settle,
-    sifted,
+    sift,
 )
 
 
@@ -66,7 +66,7 @@ def rows(classes, first=0):
     """One cell per row, from `first` on."""
     start = np.broadcast_to(first, len(classes.i))
     row = np.flatnonzero(start < len(classes.fall))
-    return bounded(classes, row, start[row], np.full(len(row), len(classes.fall) - 1))
+    return bound_cells(classes, row, start[row], np.full(len(row), len(classes.fall) - 1))
 
 
 @pytest.mark.parametrize(("d", "k"), [(2, 1), (7, 3), (9, 1), (9, 8), (12, 6)])
@@ -129,7 +129,7 @@ def test_cuts_are_where_runs_of_equal_scores_begin():
         ([0.0, 1, 2, 3, 4, 5], [(0, 0), (1, 2), (3, 3), (4, 5)]),
     ):
         classes = Classes(np.arange(1), np.zeros(1), np.array(fall))
-        parts = quartered(classes, rows(classes))
+        parts = quarter(classes, rows(classes))
         assert sorted(zip(parts.first.tolist(), parts.last.tolist(), strict=True)) == ends
 
 
@@ -164,7 +164,7 @@ def exact_mass(classes, chosen):
 def test_what_the_sieve_leaves_out_has_at_most_the_mass_it_says(step, outside, negligible, monkeypatch):
     monkeypatch.setattr("shortlist.exact.subsets.LEFT_OUT_LOG", negligible)
     classes = slope(30, 120, step)
-    for find in (sifted, relevant):
+    for find in (sift, relevant):
         cells, left_out = find(classes, outside=outside, width=0.7)
         seen = covered_times((30, 120), cells)
         assert seen.max(initial=0) <= 1
@@ -178,7 +178,7 @@ def test_the_sieve_is_a_sieve():
     rng = np.random.default_rng(5)
     rise, fall = (np.cumsum(rng.exponential(1.3, n)) for n in (400, 5000))
     classes = Classes(np.arange(400), rise, fall)
-    cells, left_out = sifted(classes, outside=0.0, width=0.7)
+    cells, left_out = sift(classes, outside=0.0, width=0.7)
     assert len(cells) < 3000
     kept, dropped = cover(classes, rows(classes), outside=0.0, width=0.7)
     assert log_sum(cells.upper) >= log_sum(kept.lower)

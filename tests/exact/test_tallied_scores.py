@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist._arrays import Runs
 from shortlist.exact import subsets as tallied_scores
-from shortlist.exact.subsets import descending, positions_of, runs_of, tallied
+from shortlist.exact.subsets import count_scores, descending, positions_of, runs_of
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK
 from tests.helpers.typed import present
 
@@ -33,7 +33,7 @@ def few_will_do(monkeypatch):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ranks_and_candidates_are_those_of_sorting(shape):
     values = SHAPES[shape]
-    counted, order = present(tallied(values)), descending(values)
+    counted, order = present(count_scores(values)), descending(values)
     assert np.array_equal(runs_of(counted).expanded(), values[order])
     for ranks in (np.arange(D), np.array([7]), np.array([D - 1, 0, D // 2, 1]), np.array([], np.int64)):
         assert np.array_equal(positions_of(counted, ranks), order[ranks])
@@ -41,7 +41,7 @@ def test_ranks_and_candidates_are_those_of_sorting(shape):
 
 def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
     """One look at all scores for each of thousands of numbers took minutes at a million candidates."""
-    counted, ranks = present(tallied(np.arange(2 * D)[::-1] // 2)), np.arange(0, 2 * tallied_scores.FEW, 2)
+    counted, ranks = present(count_scores(np.arange(2 * D)[::-1] // 2)), np.arange(0, 2 * tallied_scores.FEW, 2)
     asked: list[int] = []
 
     def counted_orders(values):
@@ -64,7 +64,7 @@ def test_what_came_as_runs_has_its_ranks_for_places():
 def test_few_scores_floats_and_numbers_far_apart_are_sorted():
     values = SHAPES["counts"]
     for other in (values[:999], values.astype(float), values * 10**6, values.astype(np.uint64) + np.uint64(2**63)):
-        assert tallied(other) is None
+        assert count_scores(other) is None
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -12,7 +12,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms, pate
-from shortlist.audit.attack import Target, mechanism_named, names, source_of, takes_histograms
+from shortlist.audit.attack import Target, mechanism_named, mechanism_names, source_of, takes_histograms
 from shortlist.audit.events import read_many
 from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.mechanisms import Mechanism
@@ -38,7 +38,7 @@ def built(name):
     raise AssertionError(f"{name} takes no budget")
 
 
-MECHANISMS = {name: built(name) for name in names()}
+MECHANISMS = {name: built(name) for name in mechanism_names()}
 CROWDS = [PATE(rho=0.125, delta=1e-6, queries=1, classes=2), MultiLabelPATE(rho=0.5, delta=0.1, queries=1)]
 each = pytest.mark.parametrize("name", MECHANISMS)
 

@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import ApproxDP, Scores
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.reals import rounded_down
+from shortlist.exact.reals import floor_to_float
 from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms import sets as budgets
 from shortlist.mechanisms.race import epsilon_of_a_round
@@ -38,7 +38,7 @@ def test_the_rounds_of_one_shot_tell_epsilon_and_the_chance(k, e, noise):
     mechanism = GuardedTopK(k=k, budget=ApproxDP(epsilon, 1e-4))
     share = share_of(k, len(SCORES))
     assert budgets.one_shot_of(mechanism.guarantee, k, share)[0] == noise
-    left = rounded_down((1 - share) * Fraction(epsilon))
+    left = floor_to_float((1 - share) * Fraction(epsilon))
     assert epsilon_of_a_round(k, ApproxDP(left, 1e-4)) >= e * (1 - 2e-6)
     assert chance <= mechanism.success_probability(SCORES) == pytest.approx(chance, rel=1e-4)
 

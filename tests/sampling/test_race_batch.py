@@ -11,12 +11,12 @@ from flint import ctx
 from scipy.stats import gumbel_r, ks_2samp, kstest, laplace
 
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.exact.reals import POSITION_ROUNDING, exactly, floor_of, narrowing, rounded, total
+from shortlist.exact.reals import POSITION_ROUNDING, exactly, floor_of, narrowing, to_float, total
 from shortlist.sampling import race as grid_module
 from shortlist.sampling import race as module
 from shortlist.sampling import race as race_module
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import FINENESS, LINE, Field, Grid, Runner, best_of, padded
+from shortlist.sampling.race import FINENESS, LINE, Field, Grid, Runner, best_of, pad_rows
 from shortlist.sampling.thresholds import add_noise_to_rows
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, sized
 from tests.helpers.typed import noting
@@ -54,7 +54,7 @@ def quantile(noise, word):
 
 def down(number, grid):
     step = Fraction(2) ** grid.exponent
-    return rounded(number // step * step)
+    return to_float(number // step * step)
 
 
 def oracle(field, draws, seed=1):
@@ -268,8 +268,8 @@ def test_rows_are_drawn_in_chunks_without_changing_anything(monkeypatch):
 
 def test_rows_that_end_early_are_padded():
     table, where = np.array([[5, 6, 7], [8, 9, 1]]), np.array([[True, True, True], [True, False, False]])
-    assert padded(table, where, 2, LINE).tolist() == [[5, 6], [8, LINE]]
-    assert padded(table, where, 4, LINE).tolist() == [[5, 6, 7, LINE], [8, LINE, LINE, LINE]]
+    assert pad_rows(table, where, 2, LINE).tolist() == [[5, 6], [8, LINE]]
+    assert pad_rows(table, where, 4, LINE).tolist() == [[5, 6, 7, LINE], [8, LINE, LINE, LINE]]
 
 
 @pytest.mark.parametrize("rounding", [POSITION_ROUNDING, 1e9], ids=["floats", "balls"])

@@ -7,7 +7,7 @@ import pytest
 
 from shortlist.exact.noise import KINDS
 from shortlist.exact.reals import Contest
-from shortlist.sampling.skipping import LEVELS, ByLevel, held, levels, round_down
+from shortlist.sampling.skipping import LEVELS, ByLevel, count_heights, levels, round_down
 
 VALUES = np.random.default_rng(1).normal(0, 100, 5000)
 
@@ -40,7 +40,7 @@ def test_groups_have_levels_at_an_extreme_scale(scale):
     groups = ByLevel.of(extreme, VALUES, 1.0, np.arange(len(VALUES)), 1)
     assert len(groups.starts) == len(VALUES)
     assert groups.high == (0 if scale > 1 else np.count_nonzero(VALUES > 0))
-    assert held(extreme, VALUES, 512, np.array([0, 1])).shape == (2, 201)
+    assert count_heights(extreme, VALUES, 512, np.array([0, 1])).shape == (2, 201)
 
 
 def test_levels_are_rounded_down():

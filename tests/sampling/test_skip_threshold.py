@@ -12,7 +12,7 @@ from shortlist.exact.reals import Contest
 from shortlist.sampling import skipping as skip_schedule
 from shortlist.sampling import skipping as skip_threshold
 from shortlist.sampling.race import skip_race
-from shortlist.sampling.skipping import OPEN_RUN, Maxima, choose_threshold, levels, make_plan, raised
+from shortlist.sampling.skipping import OPEN_RUN, Maxima, choose_threshold, levels, make_plan, raise_threshold
 from tests.helpers.support import assert_law
 
 BLOCK, RUN = 4096, 512
@@ -38,7 +38,7 @@ def opened(contest, peaks, threshold):
 def test_many_at_a_cap_raise_the_threshold_so_that_no_run_is_opened():
     values = tied_at_a_cap(100)
     contest, peaks, threshold = seen(values)
-    higher = raised(contest, peaks, RUN, threshold)
+    higher = raise_threshold(contest, peaks, RUN, threshold)
     assert threshold + 2 < higher < np.log(100 * 40)
     assert opened(contest, peaks, threshold) == 800
     assert not opened(contest, peaks, higher)
@@ -52,12 +52,12 @@ def test_maxima_alone_raise_it_where_there_are_few_runs():
     contest, peaks, _ = seen(values)
     assert len(peaks) < 2 * skip_threshold.LOOKED
     surely = -np.log(skip_threshold.enough(1) / 60)
-    assert surely - 0.5 < raised(contest, peaks, RUN, 0.0) <= surely
-    assert raised(contest, peaks, RUN, 5.0) == 5.0
+    assert surely - 0.5 < raise_threshold(contest, peaks, RUN, 0.0) <= surely
+    assert raise_threshold(contest, peaks, RUN, 5.0) == 5.0
 
 
 def test_a_cheap_plan_is_not_looked_into(monkeypatch):
-    monkeypatch.setattr(skip_schedule, "raised", None)
+    monkeypatch.setattr(skip_schedule, "raise_threshold", None)
     monkeypatch.setattr(skip_schedule, "MANY", 1e9)
     assert make_plan(tied_at_a_cap(100), 1, Fraction(1), EXPONENTIAL, BLOCK).threshold < 5
 
@@ -68,7 +68,7 @@ def test_what_a_few_runs_hold_raises_nothing():
     values[:, 5] = 30
     values[int(0.6180339887498949 * 1000), :] = 30  # the second that is looked into
     contest, peaks, _ = seen(values.ravel())
-    assert raised(contest, peaks, RUN, 3.0) <= np.log(1000)
+    assert raise_threshold(contest, peaks, RUN, 3.0) <= np.log(1000)
 
 
 @pytest.mark.traced(False)

@@ -10,7 +10,7 @@ from flint import arb
 
 from shortlist._arrays import Runs
 from shortlist.exact.reals import ball
-from shortlist.exact.subsets import Ranking, ranked
+from shortlist.exact.subsets import Ranking, rank_scores
 from shortlist.sampling import subsets as subset_few
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.sets import proposals_of
@@ -41,7 +41,7 @@ class Tickets(WordStream):
 
 
 def of(scores: Any, k: int, gamma: Fraction, rate: Fraction = Fraction(1, 2)) -> tuple[Ranking, FewClasses]:
-    ranking = ranked(np.array(scores), k, rate, gamma, gap_aware=True)
+    ranking = rank_scores(np.array(scores), k, rate, gamma, gap_aware=True)
     return ranking, of_kind(FewClasses, proposals_of(ranking))
 
 
@@ -88,7 +88,8 @@ def test_runs_of_equal_scores_are_the_same_classes():
     scores = np.array(SCORES["near"])
     values, sizes = np.unique(-scores, return_counts=True)
     few = of_kind(
-        FewClasses, proposals_of(ranked(Runs.of(-values, sizes), 3, Fraction(1, 2), Fraction(3, 5), gap_aware=True))
+        FewClasses,
+        proposals_of(rank_scores(Runs.of(-values, sizes), 3, Fraction(1, 2), Fraction(3, 5), gap_aware=True)),
     )
     assert few.upto == of(scores, 3, Fraction(3, 5))[1].upto
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.sampling.uniforms import WordStream, shuffle
 
 
 class Fixed:
@@ -28,6 +28,6 @@ def test_a_shuffle_gives_every_order_equally_often():
     found: Counter[Any] = Counter()
     for first, second in product(range(4), range(2)):
         if first < 3:  # below(3) rejects the fourth value of two bits
-            found[tuple(shuffled(3, WordStream(Fixed([2 * first, 4 * second]))))] += 1
+            found[tuple(shuffle(3, WordStream(Fixed([2 * first, 4 * second]))))] += 1
     assert set(found.values()) == {1}
     assert len(found) == 6

@@ -36,7 +36,7 @@ from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import sum_up
 from shortlist.accounting.curves import ULP, Curves, Pair, Profile, Renyi, symmetric
 from shortlist.accounting.renyi import renyi_delta, renyi_epsilon, renyi_profile
-from shortlist.exact.search import crossing
+from shortlist.exact.search import find_crossing
 
 POINTS = 2**16
 """Grid points wanted in the window; the transform may be longer by what the alignment of the grid needs."""
@@ -507,7 +507,7 @@ def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *
             return high[0] if inside else ceiling
         farther = min(2 * high[0], ceiling)
         low, high = high, (farther, excess(farther))
-    near, far = crossing(excess, low, high, CLOSE * high[0])
+    near, far = find_crossing(excess, low, high, CLOSE * high[0])
     return near if inside else min(far, ceiling)
 
 

@@ -16,7 +16,7 @@ from shortlist._arrays import Floats, Indices, Mask
 from shortlist.accounting.checks import up
 from shortlist.accounting.curves import ULP, Pair, Profile, Renyi, symmetric, two_point, two_point_renyi
 from shortlist.exact.reals import ball, exactly
-from shortlist.exact.search import crossing, narrowed, neighbours
+from shortlist.exact.search import bisect, find_crossing, neighbours
 
 if TYPE_CHECKING:
     from flint import arb
@@ -173,10 +173,10 @@ def largest_range(rho: float, rounds: int = 1) -> float:
     def excess(epsilon: float) -> float:
         return rounds * range_rho(epsilon) - rho
 
-    near = crossing(excess, (low, excess(low)), (high, excess(high)), NEAR * low) if low else (low, high)
+    near = find_crossing(excess, (low, excess(low)), (high, excess(high)), NEAR * low) if low else (low, high)
     if not costs_more(near[0]) and costs_more(near[1]):  # floats have come near, and exact numbers agree
         low, high = near
-    return narrowed(costs_more, low, high, neighbours)[0]
+    return bisect(costs_more, low, high, neighbours)[0]
 
 
 def _series(epsilon: float, terms: tuple[int, int, int], common: int) -> float:

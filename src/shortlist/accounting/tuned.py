@@ -18,7 +18,7 @@ from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, gaussian, s
 from shortlist.accounting.guarantees import Guarantee, stored
 from shortlist.accounting.renyi import COARSE, pure_rho, renyi_profile
 from shortlist.exact.reals import ball, exactly
-from shortlist.exact.search import narrowed, neighbours
+from shortlist.exact.search import bisect, neighbours
 
 if TYPE_CHECKING:
     from flint import arb
@@ -177,7 +177,7 @@ def _mean_of(gamma: float, eta: float) -> float:
 def _gamma_of(mean: float, eta: float) -> float:
     """The largest gamma whose mean is not below the one asked for; the mean falls in gamma."""
     low = next(low for low in (0.5**n for n in range(1, 1100)) if _mean_of(low, eta) >= mean)
-    low, high = narrowed(lambda gamma: _mean_of(gamma, eta) < mean, low, 1 - 2.0**-53, neighbours)
+    low, high = bisect(lambda gamma: _mean_of(gamma, eta) < mean, low, 1 - 2.0**-53, neighbours)
     return min(low, high, key=lambda gamma: abs(_mean_of(gamma, eta) - mean))
 
 

@@ -10,7 +10,7 @@ from shortlist.audit.attack import attack
 from shortlist.privacy import Guarantee
 
 if TYPE_CHECKING:
-    from shortlist.audit.attack import Found
+    from shortlist.audit.attack import AuditResult
 
 __all__ = ["audit"]
 
@@ -28,7 +28,7 @@ def audit(
     workers: int | None = None,
     progress: bool | None = None,
     resume: str | Path | None = None,
-) -> Found:
+) -> AuditResult:
     """A lower bound on the true epsilon of a mechanism, or of anybody's function from scores to an output.
 
     Parameters
@@ -56,7 +56,7 @@ def audit(
 
     Returns
     -------
-    `Found`, whose `epsilon_lower` holds with the stated confidence, and `violated`.
+    `AuditResult`, whose `epsilon_lower` holds with the stated confidence, and `violated`.
 
     Examples
     --------

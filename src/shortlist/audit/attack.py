@@ -54,9 +54,9 @@ def fingerprint(thing: object) -> str:
 
 
 def _parts(thing: object, seen: set[int]) -> Iterator[bytes]:
-    contents = _held(thing)
+    contents = _contents(thing)
     if contents is None:
-        yield _pickled(thing)
+        yield _pickle(thing)
         if callable(thing) and isinstance(type(thing).__call__, FunctionType):
             yield from _parts(type(thing).__call__, seen)
         return
@@ -69,7 +69,7 @@ def _parts(thing: object, seen: set[int]) -> Iterator[bytes]:
         yield from _parts(one, seen)
 
 
-def _held(thing: object) -> list[object] | None:
+def _contents(thing: object) -> list[object] | None:
     """What makes it up, if it may hold code, which pickle knows by name at best."""
     if isinstance(thing, CodeType):
         return [thing.co_code, *thing.co_names, *thing.co_varnames, *thing.co_consts]
@@ -93,7 +93,7 @@ def _content(cell: CellType) -> object:
         return None  # not set yet
 
 
-def _pickled(thing: object) -> bytes:
+def _pickle(thing: object) -> bytes:
     """Without memory of what was seen: it is the values that count, not which of them are one object."""
     stream = io.BytesIO()
     pickler = pickle.Pickler(stream, protocol=5)
@@ -105,7 +105,7 @@ def _pickled(thing: object) -> bytes:
     return stream.getvalue()
 
 
-def names() -> list[str]:
+def mechanism_names() -> list[str]:
     """All that `shortlist audit` knows by name."""
     return sorted(_makers())
 
@@ -114,7 +114,7 @@ def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
     """The mechanism of that name, or an error with those that may be meant; k=None is the one audited by default."""
     makers = _makers()
     if name not in makers:
-        near = meant(name, names()) or f"; write one of {', '.join(names())}, or FILE.py:FUNCTION"
+        near = meant(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
         raise ValueError(f"{name!r} is not known{near}")
     entry, build = makers[name]
     return build(entry.audited.k if k is None else k, budget)
@@ -236,7 +236,7 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
         sample = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
         sample = sample if isinstance(sample, Draws) else Draws(sample.reshape(draws, -1))
         if not scores.public and not (how and how.ranks):
-            sample = _labelled(sample, scores, mechanism.ordered)
+            sample = _number_labels(sample, scores, mechanism.ordered)
         return read_many(sample, draws)
 
     batch = 20_000 if how and how.one_by_one else 250_000
@@ -259,7 +259,7 @@ def _where(mechanism: Mechanism, method: str) -> int:
     return next(place for place, kind in enumerate(type(mechanism).__mro__) if method in vars(kind))
 
 
-def _labelled(sample: Draws, scores: Scores, ordered: bool) -> Draws:
+def _number_labels(sample: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
     numbers = np.array([*map(label_number, scores._content.names(range(scores._size))), -1])
     labels = numbers[sample.indices]
@@ -271,10 +271,10 @@ def _labelled(sample: Draws, scores: Scores, ordered: bool) -> Draws:
 
 def _function(function: Callable[..., Any]) -> Target:
     try:
-        names = inspect.signature(function).parameters
+        parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        names = {}  # type: ignore[assignment]
-    takes_rng, takes_draws = "rng" in names, "draws" in names
+        parameters = {}  # type: ignore[assignment]
+    takes_rng, takes_draws = "rng" in parameters, "draws" in parameters
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = np.array(x, np.float64) if isinstance(x, tuple) else x
@@ -500,7 +500,7 @@ More where the claim has a delta: many pairs have an event of exactly that chanc
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AuditResult:
     """What an audit found.
 
     `epsilon_lower` is a lower bound on the true epsilon (at `delta`), rounded down, wrong with chance at most
@@ -543,9 +543,9 @@ def attack(
     workers: int | None,
     progress: bool | None,
     resume: str | Path | None,
-) -> Found:
+) -> AuditResult:
     """The work of `shortlist.audit.audit`, which explains its arguments."""
-    promised = _checked_claim(subject, claim)
+    promised = _check_claim(subject, claim)
     trials, sure = count("trials", trials), number("confidence", confidence, least=0.5, below=1.0)
     target = target_of(subject, monotone=monotone)
     if seed is not None and not target.repeatable:
@@ -572,8 +572,8 @@ def attack(
         testing = time.perf_counter()
         counts = _test(runner, neighbours[place], event, tested, seed, notes)
         seconds = time.perf_counter() - testing
-    bound, violated = _judged(event, counts, tested, delta, sure, promised)
-    return Found(
+    bound, violated = _judge(event, counts, tested, delta, sure, promised)
+    return AuditResult(
         epsilon_lower=bound,
         confidence=sure,
         violated=violated,
@@ -590,7 +590,7 @@ def attack(
     )
 
 
-def _checked_claim(subject: object, claim: Guarantee | None) -> Guarantee:
+def _check_claim(subject: object, claim: Guarantee | None) -> Guarantee:
     if claim is None and isinstance(subject, Mechanism):
         return subject.guarantee
     if not isinstance(claim, Guarantee):
@@ -639,7 +639,7 @@ class _Search:
         samples: dict[tuple[int, int], list[tuple[int, Sample]]] = {}
         for job, sample in self._runner.run(jobs, what):
             samples.setdefault(where[job], []).append((job, sample))
-        return {place: (_joined(samples[place, 0]), _joined(samples[place, 1])) for place in places}
+        return {place: (_join(samples[place, 0]), _join(samples[place, 1])) for place in places}
 
 
 def _rounds(pairs: int) -> int:
@@ -647,7 +647,7 @@ def _rounds(pairs: int) -> int:
     return 0 if pairs == 1 else 1 + _rounds(max(1, pairs // 4))
 
 
-def _joined(parts: list[tuple[int, Sample]]) -> Sample:
+def _join(parts: list[tuple[int, Sample]]) -> Sample:
     """In the order of the jobs, whichever was ready first: so that a seed repeats everything."""
     return together([sample for _, sample in sorted(parts, key=lambda part: part[0])])
 
@@ -674,7 +674,7 @@ def _test(
     return zero, one
 
 
-def _judged(
+def _judge(
     event: Event, counts: tuple[int, int], tested: int, delta: float, confidence: float, claim: Guarantee
 ) -> tuple[float, bool]:
     """(lower bound on epsilon, whether the claim is refuted): P(event) <= e^epsilon P'(event) + delta must hold."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting import compose as accountant
-from shortlist.audit.certified.base import Law, Point, RealLaw, rounded, rounded_up
+from shortlist.audit.certified.base import Law, Point, RealLaw, round_outward, round_up
 from shortlist.privacy import BoundedRange, Guarantee
 
 Way = Literal["add", "remove", "replace"]
@@ -161,8 +161,8 @@ class _Bounds:
 
 def _bounds(law: Law) -> _Bounds:
     outcomes = tuple(law.chances)
-    low = np.array([rounded(law.chances[one].lower(), -1) for one in outcomes])
-    high = np.array([rounded_up(law.chances[one]) for one in outcomes])
+    low = np.array([round_outward(law.chances[one].lower(), -1) for one in outcomes])
+    high = np.array([round_up(law.chances[one]) for one in outcomes])
     if not (np.all(low <= high) and np.all(np.isfinite(high))):
         raise ArithmeticError("a probability could not be enclosed: more precision is needed")
     costs = None if law.costs is None else np.array([law.costs[one] for one in outcomes])
@@ -190,7 +190,7 @@ class _Tally:
             if here.density and self.pure == math.inf:
                 raise ValueError(f"densities at some points are compared with pure claims only, not with {self.claim}")
             if here.outcomes != there.outcomes:
-                here, there = _aligned(here, there)
+                here, there = _align(here, there)
             self._compare_ratios(x, y, here, there)
             if here.density:
                 return
@@ -271,7 +271,7 @@ def epsilons_of(claim: Guarantee) -> list[float]:
     return list(dict.fromkeys((getattr(claim, "epsilon", 0.0), 0.0, *points)))
 
 
-def _aligned(one: _Bounds, two: _Bounds) -> tuple[_Bounds, _Bounds]:
+def _align(one: _Bounds, two: _Bounds) -> tuple[_Bounds, _Bounds]:
     """Both over the outcomes of either; whatever a law does not list has probability 0."""
     outcomes = tuple(dict.fromkeys((*one.outcomes, *two.outcomes)))
 

@@ -92,11 +92,11 @@ def together(samples: list[Sample]) -> Sample:
     """One after the other, as wide as the widest."""
     width = max(sample.reals.shape[1] for sample in samples)
     return Sample(
-        np.concatenate([one.codes for one in samples]), np.concatenate([widened(one, width) for one in samples])
+        np.concatenate([one.codes for one in samples]), np.concatenate([widen(one, width) for one in samples])
     )
 
 
-def widened(sample: Sample, width: int) -> Floats:
+def widen(sample: Sample, width: int) -> Floats:
     """The reals in at least so many columns, NaN in the new ones."""
     missing = np.full((len(sample), max(width - sample.reals.shape[1], 0)), np.nan)
     return np.concatenate([sample.reals, missing], axis=1)
@@ -180,7 +180,7 @@ class Event:
         if not self.trees:
             return int(np.isin(sample.codes, [code for code, _ in self.cells]).sum())
         total = 0
-        table = widened(sample, self.width)[:, : self.width]
+        table = widen(sample, self.width)[:, : self.width]
         for code in {code for code, _ in self.cells}:
             rows = sample.codes == code
             leaves = _leaves(self.trees.get(code, 0), _features(table[rows]))
@@ -210,7 +210,7 @@ def learn(one: Sample, two: Sample, *, delta: float, trials: int, z: float = 3.3
     trees: dict[int, Tree] = {}
     if width:
         (grow, one), (against, two) = _halves(one), _halves(two)
-        trees, samples = _grown(grow, against, width), [one, two]
+        trees, samples = _grow_trees(grow, against, width), [one, two]
     tallies = [_cells(trees, sample, width) for sample in samples]
     sizes = [len(sample) for sample in samples]
     best, event = -math.inf, Event(trees, frozenset(), 0, width)
@@ -230,7 +230,7 @@ def _cells(trees: dict[int, Tree], sample: Sample, width: int) -> dict[tuple[int
     codes, counts = np.unique(sample.codes, return_counts=True)
     if not width:
         return {(int(code), 0): int(count) for code, count in zip(codes, counts, strict=True)}
-    table = widened(sample, width)
+    table = widen(sample, width)
     result: dict[tuple[int, int], int] = {}
     for code in codes.tolist():
         leaves = _leaves(trees.get(code, 0), _features(table[sample.codes == code]))
@@ -288,9 +288,9 @@ def lowest_bits(values: Floats) -> Floats:
     return np.where((values == 0) | np.isnan(values), np.nan, place)
 
 
-def _grown(one: Sample, two: Sample, width: int) -> dict[int, Tree]:
+def _grow_trees(one: Sample, two: Sample, width: int) -> dict[int, Tree]:
     both = together([one, two])
-    table = widened(both, width)
+    table = widen(both, width)
     side = np.arange(len(both)) < len(one)
     trees: dict[int, Tree] = {}
     for code, count in zip(*np.unique(both.codes, return_counts=True), strict=True):

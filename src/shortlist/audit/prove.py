@@ -36,11 +36,11 @@ def law_of(mechanism: Mechanism, scores: Scores) -> AnyLaw:
     ValueError
         where none is known.
     """
-    law: AnyLaw = _certified(mechanism, scores)
+    law: AnyLaw = _certify(mechanism, scores)
     return law
 
 
-def _certified(subject: object, question: object) -> Any:
+def _certify(subject: object, question: object) -> Any:
     """The law that the entry of its kind names, as balls."""
     law = resolve_name(_how(subject).law)
     with ctx.workprec(PRECISION):
@@ -81,13 +81,13 @@ def prove_mechanism(
     if how.inputs == "histograms":
         monotone = True
         same = partial(alike, exchangeable=True, shift_invariant=False)
-        proof = prove(_remembered(law, False, False), histograms(d, top), promised, alike=same)
+        proof = prove(_remember(law, False, False), histograms(d, top), promised, alike=same)
     elif how.inputs == "line":
         votes = with_two_votes(mechanism)
-        proof = prove(_remembered(lambda x: law_of(votes, on_a_line(x)), False, False), lines(d, top), promised)
+        proof = prove(_remember(lambda x: law_of(votes, on_a_line(x)), False, False), lines(d, top), promised)
     else:
         free, shift = mechanism.is_permutation_invariant, not how.sees_level
-        remembered = _remembered(law, shift, how.relabelled)
+        remembered = _remember(law, shift, how.relabelled)
         same = partial(alike, exchangeable=free, shift_invariant=shift)
         proof = prove(remembered, neighbours(d, top, monotone=monotone, everywhere=not free), promised, alike=same)
     return _within_budget(proof, mechanism.guarantee) if claim is None else proof
@@ -106,14 +106,14 @@ def prove_pate(
     """Enumerate one query on all counts of so many teachers' votes, one teacher's votes replaced."""
 
     def law(counts: Point) -> Law:
-        certified: Law = _certified(crowd, counts)
+        certified: Law = _certify(crowd, counts)
         return certified
 
     same = partial(alike, exchangeable=True, shift_invariant=False)
     return prove(law, ballots(labels, teachers), crowd.query if claim is None else claim, alike=same)
 
 
-def _remembered(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Callable[[Point], AnyLaw]:
+def _remember(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Callable[[Point], AnyLaw]:
     """Each law once per shift, and per order of the scores where outcomes are (sorted set, rest)."""
     laws: dict[Point, AnyLaw] = {}
 

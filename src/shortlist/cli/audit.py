@@ -8,7 +8,7 @@ import typer
 
 from shortlist._text import json_line
 from shortlist.audit import audit as attack
-from shortlist.audit.attack import default_size, function_in, mechanism_named, names
+from shortlist.audit.attack import default_size, function_in, mechanism_named, mechanism_names
 from shortlist.audit.prove import prove_mechanism
 from shortlist.cli.output import Json, argument, echo_json, option, read_budget
 from shortlist.mechanisms.registry import audited
@@ -37,7 +37,7 @@ def audit(
     For example: shortlist audit permute-and-flip --epsilon 1 --trials 100000
     """
     if name is None:
-        raise typer.BadParameter(f"name a mechanism ({', '.join(names())}), or FILE.py:FUNCTION")
+        raise typer.BadParameter(f"name a mechanism ({', '.join(mechanism_names())}), or FILE.py:FUNCTION")
     claim = read_budget(epsilon, delta, None)
     subject = function_in(name) if ":" in name else mechanism_named(name, k, claim)
     proof = _proof(subject, monotone)

@@ -19,7 +19,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask, Words
 from shortlist.exact.noise import log_uniform
 from shortlist.exact.reals import Bits, Uniform, ball, exactly, floor_of, formula, is_positive, word
-from shortlist.exact.search import narrowed, whole_numbers
+from shortlist.exact.search import bisect, whole_numbers
 
 if TYPE_CHECKING:
     from flint import arb
@@ -221,4 +221,4 @@ def public_coin(epsilon: Fraction, delta: Fraction) -> PublicCoin:
     high = max(1, math.ceil(float(-(ball(delta).log()).mid()) / float(epsilon)))
     while not fits(high):
         high *= 2
-    return PublicCoin(epsilon, delta, high if high == 1 else narrowed(fits, 0, high, whole_numbers)[1])
+    return PublicCoin(epsilon, delta, high if high == 1 else bisect(fits, 0, high, whole_numbers)[1])

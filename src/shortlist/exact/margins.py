@@ -16,7 +16,7 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.exact.geometric import Geometric
 from shortlist.exact.reals import ball
-from shortlist.exact.search import narrowed, whole_numbers, within_ratio
+from shortlist.exact.search import bisect, whole_numbers, within_ratio
 
 COVERAGE = Fraction(19, 20)
 NORMAL = 1.959963984540055
@@ -75,10 +75,10 @@ def gaussian_margin(sigma: Fraction, grid: Fraction | None = None) -> Margin:
             return bool(outside <= ball(1 - COVERAGE))
 
     half = _least(covers, NORMAL * as_float(ratio))
-    return Margin(as_float(grid) * math.sqrt(_rounded_variance(as_float(ratio))), as_float(half * grid))
+    return Margin(as_float(grid) * math.sqrt(_variance_on_grid(as_float(ratio))), as_float(half * grid))
 
 
-def _rounded_variance(sigma: float) -> float:
+def _variance_on_grid(sigma: float) -> float:
     """The variance of Gaussian noise that is rounded to whole numbers."""
     if sigma >= FINE:
         return sigma * sigma + 1 / 12
@@ -107,7 +107,7 @@ def _least(covers: Callable[[int], bool], near: float) -> int:
     low, high = -1, max(1, math.ceil(min(near, FARTHEST)) + 1)
     while not covers(high):
         low, high = high, 2 * high
-    return narrowed(covers, low, high, whole_numbers)[1]
+    return bisect(covers, low, high, whole_numbers)[1]
 
 
 def laplace_margin(scale: Fraction) -> Margin:
@@ -140,7 +140,7 @@ def whole_laplace_margin(scale: Fraction) -> Margin:
 
 
 @lru_cache
-def refined_margin(k: int, scale: Fraction, selection: Fraction, noise: str) -> Margin:
+def margin_with_gaps(k: int, scale: Fraction, selection: Fraction, noise: str) -> Margin:
     """Of the best linear estimate from Laplace measurements of that scale and gaps (Theorem 84).
 
     With L_i the noise that measures, N_i that which selects (exponential or Laplace), r the ratio of their variances
@@ -165,7 +165,7 @@ def refined_margin(k: int, scale: Fraction, selection: Fraction, noise: str) -> 
 
     variance = 2 * (measuring[0] ** 2 + (k - 1) * measuring[1] ** 2)
     variance += squared / width**2 * (selecting[0] ** 2 + (k - 1) * selecting[1] ** 2)
-    half = narrowed(covers, 0.5 * math.sqrt(variance), 5 * math.sqrt(variance), within_ratio(1e-9))[1]
+    half = bisect(covers, 0.5 * math.sqrt(variance), 5 * math.sqrt(variance), within_ratio(1e-9))[1]
     return Margin(math.sqrt(variance) * as_float(scale), half * as_float(scale))
 
 

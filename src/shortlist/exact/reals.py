@@ -207,7 +207,7 @@ def is_positive(real: Real) -> bool:
 
 def nearest_float(real: Real) -> float:
     """The float nearest to a real: a function of the exact number alone."""
-    ends = ((_to_float(low), _to_float(high)) for low, high in _finite(real))
+    ends = ((_ball_to_float(low), _ball_to_float(high)) for low, high in _finite(real))
     return next(low + 0.0 for low, high in ends if low == high)  # one zero: its sign would tell more than its value
 
 
@@ -220,12 +220,12 @@ def floor_of(real: Real) -> int:
 def float_bounds(real: Real) -> tuple[float, float]:
     """Floats around a real, from the bits drawn so far (more, if those say nothing)."""
     low, high = next(_finite(real))
-    return math.nextafter(_to_float(low), -math.inf), math.nextafter(_to_float(high), math.inf)
+    return math.nextafter(_ball_to_float(low), -math.inf), math.nextafter(_ball_to_float(high), math.inf)
 
 
-def _to_float(exact: arb) -> float:
+def _ball_to_float(exact: arb) -> float:
     """A ball of radius zero, rounded to the nearest float."""
-    return rounded(exactly(exact))
+    return to_float(exactly(exact))
 
 
 def exactly(exact: arb) -> Fraction:
@@ -234,7 +234,7 @@ def exactly(exact: arb) -> Fraction:
     return mantissa * Fraction(2) ** exponent
 
 
-def rounded(exact: Fraction) -> float:
+def to_float(exact: Fraction) -> float:
     """The nearest float, which beyond the largest one is an infinity."""
     try:
         return float(exact)
@@ -242,7 +242,7 @@ def rounded(exact: Fraction) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-def rounded_down(exact: Fraction) -> float:
+def floor_to_float(exact: Fraction) -> float:
     """The largest float that is not above, for numbers from 0 on that floats reach."""
     nearest = float(exact)
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)

@@ -15,9 +15,7 @@ Middle = Callable[[Number, Number], Number | None]
 """Where to look next between two points; None where they are close enough."""
 
 
-def narrowed(
-    holds: Callable[[Number], bool], low: Number, high: Number, middle: Middle[Number]
-) -> tuple[Number, Number]:
+def bisect(holds: Callable[[Number], bool], low: Number, high: Number, middle: Middle[Number]) -> tuple[Number, Number]:
     """Two points, as near as `middle` wants, between which a condition begins to hold.
 
     It fails at `low` and holds at `high`; at the points that are returned it does the same, and was tried.
@@ -63,7 +61,7 @@ def halvings(count: int) -> Middle[float]:
     return lambda low, high: (low + high) / 2 if next(turns, None) is not None else None
 
 
-def crossing(
+def find_crossing(
     function: Callable[[float], float], start: tuple[float, float], end: tuple[float, float], close: float
 ) -> tuple[float, float]:
     """Points near the change of sign, on the side of `start` and on that of `end`, at most `close` apart;

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.reals import FAR, ball, rounded
+from shortlist.exact.reals import FAR, ball, to_float
 
 if TYPE_CHECKING:
     from flint import arb
@@ -155,7 +155,7 @@ def _quotient(exact: int, below: int) -> float:
 def times(whole: Values, rate: Fraction) -> Floats:
     """whole * rate in floats, to a relative error of 2^-51; so many nats as are no float are FAR, as good as none."""
     if whole.dtype == object:
-        return np.clip(np.array([rounded(rate * value) for value in whole.tolist()], np.float64), -FAR, FAR)
+        return np.clip(np.array([to_float(rate * value) for value in whole.tolist()], np.float64), -FAR, FAR)
     exponent = rate.numerator.bit_length() - rate.denominator.bit_length()
     with np.errstate(over="ignore", under="ignore"):
         product = np.ldexp(whole.astype(np.float64) * float(rate / Fraction(2) ** exponent), exponent)
@@ -310,7 +310,7 @@ class Junk:
     @cached_property
     def finer(self) -> Junk:
         """The same with bounds as close as floats can tell."""
-        return _searched(self.steps, self.rate, self.limit, self.start, self.end, 0.0)
+        return _search(self.steps, self.rate, self.limit, self.start, self.end, 0.0)
 
     def exact(self) -> arb:
         """At the working precision."""
@@ -346,10 +346,10 @@ def junk_count(reach: list[int], limit: int) -> int:
 def junk_of(steps: Ladder, rate: Fraction, limit: int) -> Junk:
     """The junk of a ladder, coarsely at first; some list must be junk, which the number of candidates tells."""
     start = np.unique(steps.losses_of([0, steps.last]))
-    return _searched(steps, rate, limit, start, np.append(start[1:], start[-1:] + 1), COARSE)
+    return _search(steps, rate, limit, start, np.append(start[1:], start[-1:] + 1), COARSE)
 
 
-def _searched(steps: Ladder, rate: Fraction, limit: int, start: Values, end: Values, tolerance: float) -> Junk:
+def _search(steps: Ladder, rate: Fraction, limit: int, start: Values, end: Values, tolerance: float) -> Junk:
     """The search in these cells, until the bounds are that close.
 
     A cell that could not reach the best value if all its lists were junk is left out before its junk is counted.

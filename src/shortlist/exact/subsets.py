@@ -138,7 +138,7 @@ COLUMNS = attrgetter(*Cells.__slots__)
 NO_CELLS = Cells(*np.empty((3, 0), np.int64), *np.empty((2, 0)))
 
 
-def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Cells:
+def bound_cells(classes: Classes, row: Indices, first: Indices, last: Indices) -> Cells:
     """Cells with their bounds, every float error included."""
     fewest, most = log_run(classes.i[row], first, last)
     rise, least, largest = classes.rise[row], classes.fall[first], classes.fall[last]
@@ -188,7 +188,7 @@ def cover(
         rough = ~(negligible | finished)
         if not rough.any():
             return join(cells), join(rest)
-        active = quartered(classes, active.where(rough))
+        active = quarter(classes, active.where(rough))
 
 
 def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) -> Cells:
@@ -203,18 +203,18 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
         if not rough.any():
             return join([*parts, active])
         parts.append(active.where(~rough))
-        active = quartered(classes, active.where(rough))
+        active = quarter(classes, active.where(rough))
 
 
-def quartered(classes: Classes, cells: Cells) -> Cells:
+def quarter(classes: Classes, cells: Cells) -> Cells:
     """Each cell cut in two, and each part again if its loss varies still."""
-    parts = _halved(classes.fall, np.array([cells.row, cells.first, cells.last]))
+    parts = _halve(classes.fall, np.array([cells.row, cells.first, cells.last]))
     varies = classes.fall[parts[1]] < classes.fall[parts[2]]
-    again = _halved(classes.fall, parts[:, varies])
-    return bounded(classes, *np.concatenate([again, parts[:, ~varies]], axis=1))
+    again = _halve(classes.fall, parts[:, varies])
+    return bound_cells(classes, *np.concatenate([again, parts[:, ~varies]], axis=1))
 
 
-def _halved(fall: Floats | Runs, parts: Indices) -> Indices:
+def _halve(fall: Floats | Runs, parts: Indices) -> Indices:
     """Each of the columns (row, first, last) cut in two where a run of equal losses begins; they must vary in loss."""
     row, first, last = parts
     middle = fall[(first + last + 1) // 2]
@@ -256,12 +256,12 @@ def relevant(
 
     Classes with j < start are not there at all. No cell straddles a cut. `outside` is as for `cover`.
     """
-    cells, left_out = sifted(classes, outside=outside, width=width, start=start, cuts=cuts)
+    cells, left_out = sift(classes, outside=outside, width=width, start=start, cuts=cuts)
     cells, rest = cover(classes, cells, outside=outside, width=width, lenient=True)
     return cells, float(np.logaddexp(left_out, log_sum(rest.upper)))
 
 
-def sifted(
+def sift(
     classes: Classes,
     *,
     outside: float,
@@ -290,7 +290,7 @@ def sifted(
     at, which = _members(rows, some_rows[r])
     c = some_columns[c][which]
     everything = len(r) == len(rows.first) * len(columns.first)
-    return bounded(classes, at, columns.first[c], columns.last[c]), -math.inf if everything else left_out
+    return bound_cells(classes, at, columns.first[c], columns.last[c]), -math.inf if everything else left_out
 
 
 def others(classes: Classes, cells: Cells, *, start: int = 0) -> Cells:
@@ -302,7 +302,7 @@ def others(classes: Classes, cells: Cells, *, start: int = 0) -> Cells:
     order = np.lexsort((first, row))
     begin, end = last[order][:-1] + 1, first[order][1:] - 1
     gap = (row[order][:-1] == row[order][1:]) & (begin <= end)
-    return bounded(classes, row[order][:-1][gap], begin[gap], end[gap])
+    return bound_cells(classes, row[order][:-1][gap], begin[gap], end[gap])
 
 
 def _blocks(loss: Floats | Runs, width: float, start: int, cuts: tuple[int, ...]) -> Blocks:
@@ -372,21 +372,21 @@ class Ranking:
 
     @property
     def merges(self) -> bool:
-        """Whether g = 1, so that the classes of `merged` will do."""
+        """Whether g = 1, so that the classes of `single_row` will do."""
         return not self.outer
 
     def classes(self) -> Classes:
         """The losses of all classes in floats, to a relative error of 2^-50 each part."""
         top, rest = self.scores[: self.k], self.scores[self.k :]
-        rise = _scaled(top[::-1], self._anchor, self.outer)
-        return Classes(np.arange(self.k), rise, _scaled(rest, self.scores[self.k - 1], self.inner))
+        rise = _scale(top[::-1], self._anchor, self.outer)
+        return Classes(np.arange(self.k), rise, _scale(rest, self.scores[self.k - 1], self.inner))
 
-    def merged(self) -> Classes:
+    def single_row(self) -> Classes:
         """For g = 1, where only the worst rank held matters: one row, whose class j holds rank k + j as its worst.
 
         Its C(k - 1 + j, j) members are rank k + j and any k - 1 before it; class 0 is the top k.
         """
-        fall = _scaled(self.scores[self.k - 1 :], self.scores[self.k - 1], self.inner)
+        fall = _scale(self.scores[self.k - 1 :], self.scores[self.k - 1], self.inner)
         return Classes(np.array([self.k - 1]), np.zeros(1), fall)
 
     def loss(self, i: int, last: int) -> Fraction:
@@ -406,7 +406,7 @@ class Ranking:
         return anchor
 
 
-def ranked(values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool) -> Ranking:
+def rank_scores(values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool) -> Ranking:
     """Sort once, unless the values come as runs, best first; `rate` is epsilon / R."""
     if isinstance(values, Runs):
         return Ranking(np.empty(0, np.int64), values, k, gamma * rate, (1 - gamma) * rate, gap_aware)
@@ -434,10 +434,10 @@ def descending(values: Values) -> Indices:
     return lower[np.argsort(upper[lower], kind="stable")]
 
 
-def _scaled(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:
+def _scale(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:
     """rate |scores - centre|, to a relative error of 2^-50; runs stay runs."""
     if isinstance(scores, Runs):
-        return scores.map(lambda values: _scaled(values, centre, rate))
+        return scores.map(lambda values: _scale(values, centre, rate))
     if not rate:
         return np.zeros(len(scores))
     return np.abs(Contest(scores, 1, 1 / rate, GUMBEL, centre.item()).positions(scores))
@@ -453,7 +453,7 @@ FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Tallied:
+class CountedScores:
     """Scores and their runs, best first; tied candidates stand in the caller's order."""
 
     values: Values
@@ -480,7 +480,7 @@ class Tallied:
         return positions
 
 
-def tallied(values: Values) -> Tallied | None:
+def count_scores(values: Values) -> CountedScores | None:
     """The scores, counted; None where there are few, where they are no integers or too far apart."""
     if values.dtype.kind not in "iu" or len(values) < MANY:
         return None
@@ -491,17 +491,17 @@ def tallied(values: Values) -> Tallied | None:
     for _, chunk in _chunks(values):
         counts += np.bincount(most - chunk.astype(np.int64), minlength=len(counts))
     some = np.flatnonzero(counts)
-    return Tallied(values, Runs.of(most - some, counts[some]))
+    return CountedScores(values, Runs.of(most - some, counts[some]))
 
 
-def runs_of(counted: Runs | Tallied) -> Runs:
+def runs_of(counted: Runs | CountedScores) -> Runs:
     """The ranked scores, whoever has them."""
-    return counted.runs if isinstance(counted, Tallied) else counted
+    return counted.runs if isinstance(counted, CountedScores) else counted
 
 
-def positions_of(counted: Runs | Tallied, ranks: Indices) -> Indices:
+def positions_of(counted: Runs | CountedScores, ranks: Indices) -> Indices:
     """The candidates at these ranks; those that came as runs have no other place."""
-    return counted.positions(ranks) if isinstance(counted, Tallied) else ranks
+    return counted.positions(ranks) if isinstance(counted, CountedScores) else ranks
 
 
 def _chunks(values: Values) -> Iterator[tuple[int, Values]]:

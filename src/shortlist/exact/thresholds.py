@@ -14,7 +14,7 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist._runtime import IMPORTS
 from shortlist.exact.reals import ball, exactly
-from shortlist.exact.search import narrowed, whole_numbers, within_ratio
+from shortlist.exact.search import bisect, whole_numbers, within_ratio
 
 if TYPE_CHECKING:
     from flint import arb
@@ -128,7 +128,7 @@ def pair_bar(epsilon: float, delta: float, cap: Cap, measures: bool = False) -> 
 
 def _first_bar(sigma: Fraction, measured: Fraction | None, epsilon: float, delta: float, cap: Cap) -> int:
     """The least bar that may do: that of new labels alone, or by floats where counts are measured too."""
-    lowest = _steps(_checked_bar(float(sigma), delta, cap), cap.grid)
+    lowest = _steps(_check_bar(float(sigma), delta, cap), cap.grid)
     if measured is None:
         return lowest
 
@@ -141,16 +141,16 @@ def _first_bar(sigma: Fraction, measured: Fraction | None, epsilon: float, delta
     high = 2 * lowest
     if not holds(high):  # new labels do not matter there: the noise is too little
         return high
-    return narrowed(holds, lowest, high, whole_numbers)[1]
+    return bisect(holds, lowest, high, whole_numbers)[1]
 
 
 @lru_cache
-def thinned_bar(rho: float, delta: float, cap: Cap, measures: bool = False) -> KeyBar:
+def zcdp_bar(rho: float, delta: float, cap: Cap, measures: bool = False) -> KeyBar:
     """The noise of rho-zCDP, and the bar that new labels pass with probability at most delta, however many."""
     share = MEASURED if measures else Fraction(0)
     sigma = 1 / _rate_below((1 - share) * Fraction(rho), cap.squares)
     measured = 1 / _rate_below(share * Fraction(rho), 1) if measures else None
-    step = _steps(_checked_bar(float(sigma), delta, cap), cap.grid)
+    step = _steps(_check_bar(float(sigma), delta, cap), cap.grid)
     while not _silent(KeyBar(sigma, cap.grid, step), delta, cap):
         step += 1
     return KeyBar(sigma, cap.grid, step, measured)
@@ -169,7 +169,7 @@ def _steps(bar: float, grid: Fraction) -> int:
     return math.ceil(Fraction(bar) / grid + Fraction(1, 2))
 
 
-def _checked_bar(sigma: float, delta: float, cap: Cap) -> float:
+def _check_bar(sigma: float, delta: float, cap: Cap) -> float:
     """The same, refused where it stands so high that floats could not tell sums apart: from public numbers."""
     if not (bar := bar_of(sigma, delta, cap)) <= HIGHEST_BAR:
         raise ValueError("the budget is too small for any table: write a larger epsilon (or rho), or a larger delta")
@@ -207,11 +207,11 @@ def gaussian_rate(epsilon: float, delta: float) -> float:
         low /= 1e6
         if not low:
             raise ValueError("the budget is too small: choose a larger epsilon or delta")
-    return narrowed(too_much, low, high, within_ratio(1e-12))[0]
+    return bisect(too_much, low, high, within_ratio(1e-12))[0]
 
 
 @lru_cache
-def certified_rate(epsilon: Fraction, delta: float) -> Fraction:
+def certify_rate(epsilon: Fraction, delta: float) -> Fraction:
     """mu rounded down, with the profile at epsilon certainly at most delta."""
     mu, less = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9)), Fraction(1, 10**9)
     while not keeps(epsilon, delta, mu):  # floats may be far off where delta is nearly none: the steps grow
@@ -305,10 +305,10 @@ def _profile_ball(x: arb, mu: arb) -> arb:
 
 def _silent(bar: KeyBar, delta: float, cap: Cap) -> bool:
     """Whether t new labels of one person are named with probability at most delta, for every t: certainly."""
-    return all(_within(partial(_named_ball, bar, cap, t), delta) for t in cap.numbers())
+    return all(_within(partial(_chance_of_naming, bar, cap, t), delta) for t in cap.numbers())
 
 
-def _named_ball(bar: KeyBar, cap: Cap, t: int) -> tuple[arb, ...]:
+def _chance_of_naming(bar: KeyBar, cap: Cap, t: int) -> tuple[arb, ...]:
     return (-(t * _log_silent(bar, cap.shift(t))).expm1(),)
 
 
@@ -362,7 +362,7 @@ def exponential_offset(limit: int, e: Fraction, delta: Fraction) -> Fraction:
         low, high = 0, GRID
         while not fits(high):
             low, high = high, 2 * high
-        least = narrowed(fits, low, high, whole_numbers)[1]
+        least = bisect(fits, low, high, whole_numbers)[1]
     return Fraction(least, GRID)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from shortlist.accounting.checks import SAME, number, number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
-from shortlist.exact.search import narrowed, neighbours
+from shortlist.exact.search import bisect, neighbours
 
 Currency = Literal["pure", "zcdp"]
 MOST_DIGITS = 2000
@@ -691,7 +691,7 @@ def largest_charge(limits: Amounts, total: Amounts, times: int, cost: Callable[[
     low = high
     while high < HUGE and not too_much(high):
         low, high = high, high * (1024.0 if high < 1e-3 else 2.0)
-    return low if high >= HUGE else narrowed(too_much, low, high, neighbours)[0]
+    return low if high >= HUGE else bisect(too_much, low, high, neighbours)[0]
 
 
 def down(exact: Fraction) -> float:
@@ -838,7 +838,7 @@ def _with_size_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCD
     def too_much(size: float) -> bool:
         return not _is_admitted(terms, before, with_size(size))
 
-    return budget if too_much(least) else with_size(narrowed(too_much, least, whole, neighbours)[0])
+    return budget if too_much(least) else with_size(bisect(too_much, least, whole, neighbours)[0])
 
 
 def _is_admitted(terms: Terms, before: State, guarantee: Guarantee) -> bool:

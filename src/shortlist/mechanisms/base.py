@@ -23,7 +23,7 @@ from shortlist._runtime import changed, refuse_changes
 from shortlist._text import Advice, about, kind_of_words, ordinal
 from shortlist.accounting.checks import number, up
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
-from shortlist.exact.reals import rounded_down
+from shortlist.exact.reals import floor_to_float
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
@@ -337,7 +337,7 @@ def listing(counts: Values | Runs, limit: int) -> Listing:
 
 def part_of(delta: float, share: Fraction) -> float:
     """share * delta, rounded down."""
-    return rounded_down(share * Fraction(delta))
+    return floor_to_float(share * Fraction(delta))
 
 
 def check_column(scores: Scores, most: int, *, weighted: bool) -> None:

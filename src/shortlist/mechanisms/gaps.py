@@ -15,9 +15,9 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number
 from shortlist.estimates import ChainedGaps, best_linear
-from shortlist.exact.margins import refined_margin
+from shortlist.exact.margins import margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
-from shortlist.exact.reals import rounded
+from shortlist.exact.reals import to_float
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -111,7 +111,7 @@ class TopKWithGaps(Budgeted[PureDP]):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
         indices, gaps = winners_with_gaps(scores, self.k, scale, check_gap_noise(self.noise), source, self.work)
-        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale))))
+        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale))))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -214,7 +214,7 @@ class MeasuredTopK(Budgeted[PureDP]):
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
         ]
         values = best_linear(measurements, gaps, self._ratio(scores))
-        margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
+        margins = [margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
         return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
 
     def _ratio(self, scores: Scores) -> float:
@@ -451,7 +451,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
 def p_value_of(gap: float, scale: Fraction) -> float:
     """2 / (1 + e^(gap / scale)), rounded up: the largest P(a gap so large | this winner) if it is not the only best."""
-    tail = math.exp(-rounded(Fraction(gap) / scale)) if gap < math.inf else 0.0
+    tail = math.exp(-to_float(Fraction(gap) / scale)) if gap < math.inf else 0.0
     return min(1.0, max(2 * tail / (1 + tail) * (1 + 2.0**-40), math.nextafter(0.0, 1.0)))
 
 
@@ -545,7 +545,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         scale = self.scale(scores)
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
-        soft_max = values[0] - rounded(Fraction(EULER) * scale)
+        soft_max = values[0] - to_float(Fraction(EULER) * scale)
         note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
         return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 

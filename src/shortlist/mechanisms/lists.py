@@ -43,7 +43,7 @@ from shortlist.privacy import ZCDP, BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race, race_many
 from shortlist.sampling.sequences import SLOPE, ListSwitch, SequenceRace, Sequences, envelope_of, list_switch
-from shortlist.sampling.subsets import LateArrival
+from shortlist.sampling.subsets import GuardArrivalTime
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.lists import Levels, SequenceLaw, Utility, levels, race_chances
 from shortlist.utility.race import OneshotLaw
@@ -425,7 +425,7 @@ class ListRace:
         """What draws a list, or says that there is none; None where one-shot is used anyway."""
         match self.lists:
             case ListGuard() as guard:
-                return SequenceRace(envelope_of(self.steps, self.rate), partial(LateArrival, guard, guard.a))
+                return SequenceRace(envelope_of(self.steps, self.rate), partial(GuardArrivalTime, guard, guard.a))
             case Alone(noise):
                 return Sequences(self.steps, self.rate) if noise == GUMBEL else self._unguarded()
             case lists:

@@ -17,9 +17,9 @@ from shortlist.accounting.checks import count
 from shortlist.exact.geometric import PublicCoin, public_coin
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.noise import GAUSSIAN
-from shortlist.exact.reals import rounded, rounded_down
+from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
-from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
 from shortlist.mechanisms.base import (
     MISSING,
     Budgeted,
@@ -52,8 +52,8 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffled
-from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
+from shortlist.sampling.uniforms import WordStream, shuffle
+from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, draw_keys
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.key_ranking import Ranked, ranked_keys, stepped
 from shortlist.utility.quality import Quality
@@ -265,7 +265,7 @@ class KeySet(Budgeted[DeltaBudget]):
         """The Gaussian noise and its bar."""
         budget = self.guarantee
         if isinstance(budget, ZCDP):
-            return thinned_bar(budget.rho, budget.delta, self._cap, self._measures)
+            return zcdp_bar(budget.rho, budget.delta, self._cap, self._measures)
         return pair_bar(budget.epsilon, budget.delta, self._cap, self._measures)
 
     @property
@@ -313,7 +313,7 @@ class KeySet(Budgeted[DeltaBudget]):
         column = Column.of(scores, self._cap)
         noises, coin = self._noises(), self._coin
         noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
-        names = named_keys(column.scores, column.sizes, noise, source)
+        names = draw_keys(column.scores, column.sizes, noise, source)
         order = self._ranking(names, source)
         places = column.places(names.position[order])
         if self._measures:
@@ -329,7 +329,7 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def _ranking(self, names: NamedKeys, source: Source) -> list[int]:
         """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
-        drawn = shuffled(len(names.sums), WordStream(source))
+        drawn = shuffle(len(names.sums), WordStream(source))
         ranked = sorted(drawn, key=lambda i: -int(names.sums[i]))
         return ranked if self.k is None else ranked[: self.k]
 
@@ -343,7 +343,7 @@ class KeySet(Budgeted[DeltaBudget]):
         people, cap = people_of(scores, places)
         deviation = self._measured_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
-        drawn = shuffled(len(places), WordStream(source))
+        drawn = shuffle(len(places), WordStream(source))
         order = sorted(drawn, key=lambda i: -counts[i])
         margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
         fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
@@ -378,7 +378,7 @@ class KeySet(Budgeted[DeltaBudget]):
         for which, noise in enumerate(noises):
             ours = np.flatnonzero(side == which)
             if len(ours):
-                names = named_keys(column.scores, column.sizes, noise, source, len(ours))
+                names = draw_keys(column.scores, column.sizes, noise, source, len(ours))
                 rows.append((ours[names.draw], self._by_score(scores, column.places(names.position)), names.sums))
         return self._rows(count, *map(np.concatenate, zip(*rows, strict=True)), source=source)
 
@@ -520,12 +520,12 @@ class Parts:
     def of(cls, budget: DeltaBudget) -> Parts:
         """Each rounded down, so that together they fit."""
         if isinstance(budget, ZCDP):
-            first = rounded_down(SHARE**2 * Fraction(budget.rho))
-            rest = rounded_down(Fraction(budget.rho) - Fraction(first))
+            first = floor_to_float(SHARE**2 * Fraction(budget.rho))
+            rest = floor_to_float(Fraction(budget.rho) - Fraction(first))
             _check_shared(first, rest)
             return cls(epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta))
-        first = rounded_down(SHARE * Fraction(budget.epsilon))
-        rest = rounded_down(Fraction(budget.epsilon) - Fraction(first))
+        first = floor_to_float(SHARE * Fraction(budget.epsilon))
+        rest = floor_to_float(Fraction(budget.epsilon) - Fraction(first))
         _check_shared(first, rest)
         return cls(first, ApproxDP(rest, budget.delta))
 
@@ -560,7 +560,7 @@ def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Bran
     heavy, ahead = CROWD / inner, SETS_AHEAD * slack
     drowned = ((rank, heavy * Fraction(more) - ahead) for rank, more in zip(ranks, crowd, strict=True))
     marks = ((rows + 1, slack + 1 + mechanism.offset), *drowned)
-    return Branch("sets", mechanism, marks, rows + 1, 1 + rounded(mechanism.offset))
+    return Branch("sets", mechanism, marks, rows + 1, 1 + to_float(mechanism.offset))
 
 
 def limited_list(k: int, rows: int, budget: DeltaBudget, ahead: Fraction | int, in_order: bool) -> Branch:
@@ -575,7 +575,7 @@ def limited_list(k: int, rows: int, budget: DeltaBudget, ahead: Fraction | int, 
         mechanism = quick_list(k, rows, budget)
         offset = Fraction(mechanism.offset) if math.isfinite(mechanism.offset) else FAR
     marks = ((rows + 1, 1 + offset), (k, Fraction(-ahead)))
-    return Branch("list", mechanism, marks, rows + 1, 1 + rounded(offset))
+    return Branch("list", mechanism, marks, rows + 1, 1 + to_float(offset))
 
 
 def _keys(k: int, most: int, budget: DeltaBudget, in_order: bool) -> Branch:

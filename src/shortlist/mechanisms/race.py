@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.calibrate import FEW, largest_round
 from shortlist.accounting.checks import up
 from shortlist.accounting.renyi import largest_range, range_renyi, renyi_epsilon
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
@@ -23,11 +22,11 @@ from shortlist.exact.reals import (
     Real,
     ball,
     exactly,
+    floor_to_float,
     kth_largest,
     ranking,
-    rounded_down,
 )
-from shortlist.exact.search import crossing
+from shortlist.exact.search import find_crossing
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -188,8 +187,7 @@ def epsilon_of_a_round(k: int, budget: Budget) -> float:
             return e
         raise ValueError(f"no parameter fits the budget {budget}: write a larger budget")
     if isinstance(budget, ApproxDP):
-        quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
-        return largest_round(k, budget, quick(k, budget) or 1.0)
+        return calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=plain_epsilon_of_a_round(k, budget) or 1.0)
     e = budget.epsilon / k
     return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
 
@@ -236,7 +234,7 @@ def renyi_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
     if low[1] > 0:
         return 0.0
     high = next((end for end in ends if end[1] > 0), None)
-    return math.exp(low[0] if high is None else crossing(excess, low, high, 1e-4)[0])
+    return math.exp(low[0] if high is None else find_crossing(excess, low, high, 1e-4)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +306,7 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
                 "higher orders, or larger divergences"
             )
         exact = min(exactly(square.sqrt().lower()) for square in squares)
-    return rounded_down(exact)
+    return floor_to_float(exact)
 
 
 @lru_cache

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from shortlist.accounting.renyi import range_rho
-from shortlist.exact.noise import Noise
 from shortlist.exact.thresholds import OptimalTest
 from shortlist.mechanisms.base import Budget, DeltaBudget
 from shortlist.mechanisms.entry import MANY_NAMES, Audited, Compared, Entry, Fact, Method, Named, Request, Traced
 from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
-from shortlist.mechanisms.lists import SHARE, GuardedListTopK, JointTopK, OrderedCanonicalTopK
+from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.partition import (
     FEW_ROUNDS,
     KeySet,
@@ -33,7 +32,6 @@ from shortlist.mechanisms.sets import (
     GuardedTopK,
     OneShot,
     budget_with_rounds,
-    nearly_one_shot_of,
     share_of,
 )
 from shortlist.mechanisms.stable import LargeGap, StableTopK
@@ -103,19 +101,12 @@ NOISY_MAX_ENTRY = Entry(
 )
 
 
-class Sought(GuardedListTopK):
-    """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
-
-    def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
-        return nearly_one_shot_of(self.guarantee, self.k, SHARE if self._is_guarded(d) else Fraction(0))
-
-
 def _guarded_list_rows(k: int) -> Sequence[Planned]:
     if k == 1:
         return ()
 
     def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
-        return reached(goal)(Sought(k=k, budget=ApproxDP(epsilon, delta)), scores)
+        return reached(goal)(GuardedListTopK(k=k, budget=ApproxDP(epsilon, delta)), scores)
 
     def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
         return as_goals(GuardedListTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))
@@ -160,7 +151,7 @@ GUARDED_LIST_ENTRY = Entry(
     ),
     compared=(Compared("guarded list", lambda k, epsilon: GuardedListTopK(k=k, epsilon=epsilon)),),
     planned=_guarded_list_rows,
-    audited=Audited(law="shortlist.audit.certified.lists:guarded_list_law", one_by_one=True, k=2, size=_twice),
+    audited=Audited(law="shortlist.audit.certified.lists:law_of_guarded_list", one_by_one=True, k=2, size=_twice),
 )
 
 
@@ -277,14 +268,6 @@ CANONICAL_ENTRY = Entry(
 )
 
 
-class GuardedSought(GuardedTopK):
-    """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
-
-    def _one_shot(self, scores: Scores, k: int, d: int) -> OneShot:
-        noise, e = nearly_one_shot_of(self.guarantee, k, share_of(k, d))
-        return OneShot(noise, scores.range_sensitivity / e)
-
-
 def by_rounds(mechanism: GuardedTopK, scores: Scores) -> Traced | None:
     """Its chance of the right set by the e of a round of one-shot, which tells epsilon at once."""
     budget, public = mechanism.guarantee, mechanism._guarding(scores)
@@ -312,7 +295,7 @@ def _guarded_rows(k: int) -> Sequence[Planned]:
         return GuardedTopK(k=k, budget=budget)
 
     def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
-        return reached(goal)(GuardedSought(k=k, budget=ApproxDP(epsilon, delta)), scores)
+        return reached(goal)(GuardedTopK(k=k, budget=ApproxDP(epsilon, delta)), scores)
 
     def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
         return as_goals(GuardedTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))
@@ -352,7 +335,11 @@ GUARDED_ENTRY = Entry(
     planned=_guarded_rows,
     traced=by_rounds,
     audited=Audited(
-        law="shortlist.audit.certified.sets:guarded_law", relabelled=True, one_by_one=True, k=3, size=_guarded_twice
+        law="shortlist.audit.certified.sets:law_of_guarded_set",
+        relabelled=True,
+        one_by_one=True,
+        k=3,
+        size=_guarded_twice,
     ),
 )
 
@@ -497,7 +484,7 @@ MEASURED = Entry(
     gives="k items in order with values and gaps",
     budgets="pure",
     audited=Audited(
-        law="shortlist.audit.certified.race:measured_law",
+        law="shortlist.audit.certified.race:law_of_measured_top_k",
         sees_level=True,
         names=(Named("measured", lambda k, budget: MeasuredTopK(k=k, budget=budget)),),
     ),
@@ -524,7 +511,7 @@ MEASURED_ENTRY = Entry(
             values=True,
         ),
     ),
-    audited=Audited(law="shortlist.audit.certified.values:measured_law", sees_level=True, one_by_one=True),
+    audited=Audited(law="shortlist.audit.certified.values:law_of_measured_set", sees_level=True, one_by_one=True),
 )
 
 
@@ -699,7 +686,7 @@ LIMITED_DOMAIN_ENTRY = Entry(
     ),
     planned=_limited_domain_rows,
     audited=Audited(
-        law="shortlist.audit.certified.unknown_domain:limited_domain_law",
+        law="shortlist.audit.certified.unknown_domain:law_of_limited_domain",
         inputs="histograms",
         sees_level=True,
         names=(

@@ -7,17 +7,16 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations
 from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
-from shortlist.accounting.calibrate import CLOSE, FEW, renyi_excess, rough_place
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import rounded, rounded_down
-from shortlist.exact.subsets import Ranking, Tallied, positions_of, ranked, runs_of, tallied
+from shortlist.exact.reals import floor_to_float, to_float
+from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -34,7 +33,7 @@ from shortlist.mechanisms.base import (
     described,
     noise_for,
 )
-from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round, plain_epsilon_of_a_round
+from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
@@ -43,14 +42,13 @@ from shortlist.sampling.sets import (
     Guard,
     SubsetRace,
     Switch,
-    guarded,
+    prepare_guard,
     prepare_rounded,
     prepare_subsets,
-    rounded_up,
-    switched,
+    prepare_switch,
+    round_up,
 )
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.effort import is_rough
 from shortlist.utility.race import winner_probabilities
 from shortlist.utility.sets import EveryoneLaw, SubsetLaw, Utility, negated
 
@@ -164,7 +162,7 @@ class CanonicalTopK(Budgeted[Budget]):
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
         values = scores._numbers if values is None else values
         gamma = self._weight(scores._choosable)
-        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
+        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
 
     def _step(self, scores: Scores) -> Fraction | None:
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
@@ -209,8 +207,8 @@ class CanonicalTopK(Budgeted[Budget]):
         loss_of = ranking.loss_of
         sets = list(combinations(range(d), self.k))
         losses = [loss_of(ranks) for ranks in sets]
-        losses = losses if step is None else [rounded_up(loss, step) for loss in losses]
-        chances = winner_probabilities(np.array([-rounded(loss) for loss in losses]), self._kind)
+        losses = losses if step is None else [round_up(loss, step) for loss in losses]
+        chances = winner_probabilities(np.array([-to_float(loss) for loss in losses]), self._kind)
         positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(positions, chances.tolist(), strict=True)))
 
@@ -243,10 +241,10 @@ class CanonicalTopK(Budgeted[Budget]):
         return self._kind
 
 
-def counted_of(scores: Scores) -> Runs | Tallied | None:
+def counted_of(scores: Scores) -> Runs | CountedScores | None:
     """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
     runs = scores._runs
-    return tallied(scores._numbers) if runs is None else runs
+    return count_scores(scores._numbers) if runs is None else runs
 
 
 @lru_cache
@@ -297,26 +295,15 @@ def one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, Fractio
     return _one_shot(budget, k, share, epsilon_of_a_round)
 
 
-def nearly_one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, Fraction]:
-    """The same in a fraction of the time, with an e that is too small by up to one part in a thousand: for plans."""
-    return _nearly_one_shot_of(budget, k, share, is_rough())
-
-
-@lru_cache
-def _nearly_one_shot_of(budget: Budget, k: int, share: Fraction, roughly: bool) -> tuple[Noise, Fraction]:
-    return _one_shot(budget, k, share, partial(_nearly_epsilon_of_a_round, roughly=roughly))
-
-
 def budget_with_rounds(e: float, k: int, share: Fraction, delta: float) -> tuple[ApproxDP, tuple[Noise, Fraction]]:
     """(the least budget with this delta whose one-shot can have rounds of e, its `one_shot_of`): one cost, no search.
 
-    A calibration of few rounds stops within a part in 10^9 of e, one of many in 10^6: the noise is that of an e which
-    is smaller by two of them.
+    A calibration stops within a part in 10^9 of e: the noise is that of an e which is smaller by two of them.
     """
     whole = Fraction(BoundedRange(e).repeat(k).epsilon_at(delta)) / (1 - share)
     near = max(float(whole), LEAST)
     budget = ApproxDP(near if Fraction(near) >= whole else math.nextafter(near, math.inf), delta)
-    return budget, _one_shot(budget, k, share, lambda _, __: e * (1 - (2e-9 if k <= FEW else 2 * CLOSE)))
+    return budget, _one_shot(budget, k, share, lambda _, __: e * (1 - 2e-9))
 
 
 LEAST = math.exp(-60.0)
@@ -331,7 +318,7 @@ def _one_shot(
     left = (1 - share) * Fraction(budget.epsilon)
     plain = left / k
     if isinstance(budget, ApproxDP) and budget.delta:
-        e = Fraction(calibrated(k, ApproxDP(rounded_down(left), budget.delta)))
+        e = Fraction(calibrated(k, ApproxDP(floor_to_float(left), budget.delta)))
         if e >= worth_delta(k) * plain:
             return GUMBEL, e
     return EXPONENTIAL, plain
@@ -354,36 +341,6 @@ def round_beside_switch(budget: ZCDP, k: int, slope: Fraction) -> float:
 
 def _switch(e: float, slope: Fraction) -> BoundedRange:
     return BoundedRange(float(slope) * e)
-
-
-STEPS = 1.4
-"""To a factor of e, where the gap between what rounds cost and their Renyi divergences is looked up: nearly a line."""
-SHORT = 3e-4
-"""How far below the line an e is tried: what two steps tell of the gap between them is right to less."""
-
-
-def _nearly_epsilon_of_a_round(k: int, budget: ApproxDP, *, roughly: bool = False) -> float:
-    """At most e, by Renyi divergences and a table of their gap; the one exact look that it fits is left to the last."""
-    place = None if k <= FEW else rough_place(k, budget, plain_epsilon_of_a_round(k, budget), _gap)
-    if place is None:
-        return epsilon_of_a_round(k, budget)
-    e = math.exp(place) * (1 - SHORT)
-    if roughly or budget.excess(BoundedRange(e).repeat(k)) <= 0:
-        return e
-    return epsilon_of_a_round(k, budget)
-
-
-def _gap(k: int, log_e: float, delta: float) -> float:
-    """ln of the cost of k rounds over that of their Renyi divergences, by a line between two steps."""
-    step = math.floor(STEPS * log_e)
-    low, high = _gap_at(k, step, delta), _gap_at(k, step + 1, delta)
-    return low + (STEPS * log_e - step) * (high - low)
-
-
-@lru_cache(4096)
-def _gap_at(k: int, step: int, delta: float) -> float:
-    cost = BoundedRange(math.exp(step / STEPS)).repeat(k).epsilon_at(delta)
-    return -renyi_excess(step / STEPS, k, ApproxDP(cost, delta)) if cost else math.nan
 
 
 TAU = Fraction(2)
@@ -535,7 +492,7 @@ class GuardedTopK(Budgeted[Budget]):
         finite = negated(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
-    def _draw_by_runs(self, scores: Scores, counted: Runs | Tallied, source: Source) -> Outcome:
+    def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> Outcome:
         """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
         public = self._guarding(scores)
         if public is None:
@@ -548,10 +505,10 @@ class GuardedTopK(Budgeted[Budget]):
 
     def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
-        ranking = ranked(values, public.k, self._rate(scores), gamma_of(public.k, self.guarantee), gap_aware=True)
+        ranking = rank_scores(values, public.k, self._rate(scores), gamma_of(public.k, self.guarantee), gap_aware=True)
         if isinstance(self.budget, ZCDP):
-            return switched(ranking, SLOPE, SWITCH_TAU, public.junk)
-        return guarded(ranking, share_of(public.k, public.d), TAU, public.junk)
+            return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)
+        return prepare_guard(ranking, share_of(public.k, public.d), TAU, public.junk)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, e the epsilon of the sets."""

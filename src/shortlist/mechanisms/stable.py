@@ -15,7 +15,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, up
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
-from shortlist.exact.reals import rounded, rounded_down
+from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
 from shortlist.mechanisms.base import (
     LEAST_DELTA,
@@ -199,7 +199,7 @@ class NoiseCost:
         left = Fraction(delta) - Fraction(self.whole.delta)
         if left <= 0:
             return math.inf
-        return min(self.whole.epsilon_at(delta), self.one.epsilon_at(rounded_down(left / self.ranks)))
+        return min(self.whole.epsilon_at(delta), self.one.epsilon_at(floor_to_float(left / self.ranks)))
 
     def budget(self, epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
         """The cost, or the least epsilon at `delta`; a budget that is given must allow it."""
@@ -242,9 +242,9 @@ def noise_cost(
 
 def cost_of_noise(rho: Fraction, delta: float = 0.0) -> ZCDP:
     """rho of Gaussian noise, rounded up, or the reason why there is none."""
-    if math.isinf(rounded := up(rho)):
+    if math.isinf(cost := up(rho)):
         raise ValueError("sigma is too small, its noise protects nobody: write sigma=50.0, for example")
-    return ZCDP(rounded, delta)
+    return ZCDP(cost, delta)
 
 
 def gap_ranks(mechanism: ByGaps, scores: Scores, source: Source, draws: int) -> Indices:
@@ -264,7 +264,7 @@ def gap_aims(mechanism: ByGaps, scores: Scores) -> list[Fraction | None]:
 def rank_chances(aims: Sequence[Fraction | None], noise: Noise) -> Floats:
     """P[rank j has the largest aim + noise], from 1 on: exact, to 1e-12."""
     top = max(one for one in aims if one is not None)
-    return winner_probabilities(np.array([-np.inf if one is None else rounded(one - top) for one in aims]), noise)
+    return winner_probabilities(np.array([-np.inf if one is None else to_float(one - top) for one in aims]), noise)
 
 
 def large_gaps(
@@ -761,13 +761,13 @@ def _shared(
         delta = budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
-        gap = rounded_down(whole / 2) if chooses else None
-        own = rounded_down(whole / 2 if chooses else whole)
+        gap = floor_to_float(whole / 2) if chooses else None
+        own = floor_to_float(whole / 2 if chooses else whole)
         exact = Fraction(own), Fraction(delta)
         coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
         if peels:
-            return Parts(gap, coin, ApproxDP(own, delta), None, 0.0, PureDP(rounded_down(whole)))
-        return Parts(gap, coin, ApproxDP(own, delta), rounded_down(whole) if fills else None, delta)
+            return Parts(gap, coin, ApproxDP(own, delta), None, 0.0, PureDP(floor_to_float(whole)))
+        return Parts(gap, coin, ApproxDP(own, delta), floor_to_float(whole) if fills else None, delta)
     rho = budget.rho if isinstance(budget, ZCDP) else None
     if isinstance(budget, ApproxDP):
         share = Fraction(1, 2) if split is None else Fraction(split)

@@ -16,7 +16,7 @@ from shortlist.accounting.checks import number
 from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
-from shortlist.exact.reals import nearest_float, rounded
+from shortlist.exact.reals import nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.mechanisms.base import (
     MISSING,
@@ -48,7 +48,7 @@ from shortlist.sampling.race import (
     Work,
     difference,
     how_many_above,
-    padded,
+    pad_rows,
     race,
 )
 from shortlist.sampling.thresholds import Barrier, ManyRuns, Test, add_pure_noise, passing
@@ -378,7 +378,7 @@ def centre_and_cut(
 ) -> tuple[Fraction, Fraction]:
     """The difference of the noises' means and so many deviations of the question's; whole for geometric noise."""
     if noise == "geometric":
-        mean, other = (geometric_mean(rounded(1 / one)) for one in (scale, below))
+        mean, other = (geometric_mean(to_float(1 / one)) for one in (scale, below))
         if not mean * mean + other < math.inf:
             raise ValueError("epsilon is too small for geometric noise of a size that floats can hold")
         return Fraction(round(mean - other)), Fraction(math.ceil(deviations * math.sqrt(mean * (1 + mean))))
@@ -389,8 +389,8 @@ def centre_and_cut(
 
 def gap_law(noise: GapNoise, threshold: int | float, below: Fraction, scale: Fraction, centre: Fraction) -> GapLaw:
     """What a gap says, in floats."""
-    whole = rounded(centre) if noise == "geometric" else 0.0
-    return GapLaw(noise, threshold, rounded(1 / scale), rounded(1 / below), whole)
+    whole = to_float(centre) if noise == "geometric" else 0.0
+    return GapLaw(noise, threshold, to_float(1 / scale), to_float(1 / below), whole)
 
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
@@ -483,7 +483,7 @@ class HybridTopK(Budgeted[PureDP]):
             gaps=gaps,
             stopped=stopped,
             kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-            evidence=ChainedGaps(rounded(scale)),
+            evidence=ChainedGaps(to_float(scale)),
         )
         if not stopped:
             return Outcome(indices[:count], extras, notes=(FULL,))
@@ -658,7 +658,7 @@ def _best(
 def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
     """The k winners and their gaps, as far as the threshold lets them."""
     ahead = rows.ahead()
-    return padded(rows.indices, ahead, k, LINE), padded(gaps, ahead, k, np.nan)
+    return pad_rows(rows.indices, ahead, k, LINE), pad_rows(gaps, ahead, k, np.nan)
 
 
 def _lead(one: ExactFinish, two: ExactFinish) -> float:

@@ -11,11 +11,10 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
-from shortlist.accounting.calibrate import FEW, MANY, likely_round
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.renyi import range_rho
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import rounded
+from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.base import (
@@ -40,13 +39,12 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.race import (
     epsilon_of_a_round,
     plain_epsilon_of_a_round,
-    quick_epsilon_of_a_round,
     renyi_epsilon_of_a_round,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, padded, race
+from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.quality import Quality, ranks_within
@@ -85,29 +83,19 @@ def share_for_rounds(k: int, limit: int, budget: ApproxDP) -> Fraction:
     """The share of delta, of SHARES, whose calibrated bar is lowest, or nearly: it converts the rounds.
 
     Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
-    curve, where finding the e itself takes several. For many rounds, where every look takes long, likely numbers are
-    compared, and the chosen share alone is calibrated.
+    curve, where finding the e itself takes several.
     """
     (quick, first), *others = quick_heights(k, limit, budget)
-    chosen, e, bar = first, _likely(k, _for_rounds(budget, first)), part_of(budget.delta, 1 - first)
+    chosen, e, bar = first, epsilon_of_a_round(k, _for_rounds(budget, first)), part_of(budget.delta, 1 - first)
     for height, share in others:
         rest = part_of(budget.delta, 1 - share)
         lowest = math.log(dummies(limit, Fraction(bar))) / e
         if not rest or not lowest or (first and height > NEAR * quick):
             continue
         rate, rounds = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest), _for_rounds(budget, share)
-        if _likely(k, rounds) >= rate if k > MANY else rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
-            chosen, e, bar = share, _likely(k, rounds), rest
+        if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
+            chosen, e, bar = share, epsilon_of_a_round(k, rounds), rest
     return chosen
-
-
-@lru_cache
-def _likely(k: int, rounds: ApproxDP | PureDP) -> float:
-    """About the e of k rounds, only to choose a share by."""
-    likely = None
-    if k > MANY and isinstance(rounds, ApproxDP):
-        likely = likely_round(k, rounds, plain_epsilon_of_a_round(k, rounds))
-    return likely or epsilon_of_a_round(k, rounds)
 
 
 def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
@@ -127,10 +115,9 @@ def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
 
 def quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fraction]]:
     """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
-    quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
 
     def height(share: Fraction) -> float:
-        e = quick(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        e = plain_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
         return math.log(limit / ((1 - share) * budget.delta)) / e if e else math.inf
 
     return sorted((height(share), share) for share in SHARES)
@@ -221,7 +208,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def offset(self) -> float:
         """How far the bar stands above c + 1, in users: a public number."""
         above, many = self._bar
-        return math.log(many) / self._rates[0] if many > 1 else rounded(above)
+        return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
     @property
     def likely_bar(self) -> float:
@@ -308,7 +295,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
             return np.full((count, self.k), LINE)
         bar = self._noisy_bar(candidates)
         field = Field(candidates.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
-        ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
+        ranks = [pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
@@ -473,7 +460,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         positions, sets = self._prepared(scores._sequence)
         places = [int(positions[rank]) for rank in sets.draw(source)]
         assert self.limit is not None
-        few = f"a name must stand about {bar_in_words(1 + rounded(self.offset), self.limit + 1)}"
+        few = f"a name must stand about {bar_in_words(1 + to_float(self.offset), self.limit + 1)}"
         return Outcome(places, notes=(few,) * (len(places) < self.k))
 
     def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:

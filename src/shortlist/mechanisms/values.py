@@ -13,8 +13,8 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
-from shortlist.exact.reals import floor_of, rounded_down, total
-from shortlist.exact.thresholds import certified_rate, gaussian_rate
+from shortlist.exact.reals import floor_of, floor_to_float, total
+from shortlist.exact.thresholds import certify_rate, gaussian_rate
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -42,7 +42,7 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Work, race
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.quality import Quality
 from shortlist.utility.race import OneshotLaw
@@ -264,12 +264,12 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     def _share(self, public: bool) -> Parts:
         budget = self.guarantee
         if isinstance(budget, ZCDP):
-            names = rounded_down((1 - QUARTER) * Fraction(budget.rho))
+            names = floor_to_float((1 - QUARTER) * Fraction(budget.rho))
             rest = Fraction(budget.rho) - Fraction(names)
             return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
         delta = getattr(budget, "delta", 0.0)
         share = MEASURED_HALF if public else min(THIRD, _balanced(self.k, delta))
-        names = rounded_down((1 - share) * Fraction(budget.epsilon))
+        names = floor_to_float((1 - share) * Fraction(budget.epsilon))
         rest = Fraction(budget.epsilon) - Fraction(names)
         if isinstance(budget, PureDP):
             return Parts(self._selection(PureDP(names), public), rest, None)
@@ -279,7 +279,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         rate = gaussian_rate(float(rest), half)  # nearly: it is certified where it is taken
         if self.k * rate * math.log(20) <= NORMAL * math.sqrt(self.k) * float(rest):  # a delta that is too small
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
-        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(rest, half))
+        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certify_rate(rest, half))
 
     def _selection(self, budget: PureDP | ZCDP | ApproxDP, public: bool) -> Selection:
         if public:
@@ -300,7 +300,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
             return Outcome([], replace(outcome.extras, values=[], margins=[]), outcome.notes)
         scale = parts.noise(len(members), scores.largest_sensitivity)
         values = self._noisy(scores._sequence[np.array(members)], parts, scale, source)
-        order = sorted(shuffled(len(members), WordStream(source)), key=lambda i: -values[i])
+        order = sorted(shuffle(len(members), WordStream(source)), key=lambda i: -values[i])
         whole = scores._sequence[:1].dtype.kind != "f"
         margins = [self._margin(parts, scale, whole)] * len(members)
         extras = replace(outcome.extras, values=[values[i] for i in order], margins=margins)

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 
 from shortlist.accounting.renyi import largest_range, range_rho
-from shortlist.exact.search import crossing
+from shortlist.exact.search import find_crossing
 from shortlist.mechanisms.plan_rows import Currency, Domain, Planned
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, rates
@@ -177,7 +177,7 @@ def _least_enough(
         if high - low <= width or not low < here < high:
             break
         low, high = (here, high) if lack(here) > 0 else (low, here)
-    return crossing(lack, (low, tried[low]), (high, tried[high]), width)[1]
+    return find_crossing(lack, (low, tried[low]), (high, tried[high]), width)[1]
 
 
 def _on_the_curve(tried: dict[float, float], width: float) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.reals import Uniform, ball, formula, is_positive, rounded
+from shortlist.exact.reals import Uniform, ball, formula, is_positive, to_float
 from shortlist.sampling.uniforms import SHARES, Shares, WordStream, shares
 
 if TYPE_CHECKING:
@@ -160,12 +160,12 @@ class Choice:
         reach = math.ceil(want / rate) if want < rate * node.total else 0
         runs = node.runs(target, reach or None)
         if rate > STEEP:
-            falls = np.array([rounded(rate * runs.distance(run)) for run in range(len(runs.sizes))])
+            falls = np.array([to_float(rate * runs.distance(run)) for run in range(len(runs.sizes))])
         else:
             falls = float(rate) * runs.distances
         sizes = runs.sizes
         if runs.far:
-            falls, sizes = np.append(falls, rounded(rate * reach)), np.append(sizes, runs.far)
+            falls, sizes = np.append(falls, to_float(rate * reach)), np.append(sizes, runs.far)
         return cls(node, runs, rate, flips, falls, shares(np.log(sizes) - falls))
 
     def draw(self, stream: WordStream) -> int:
@@ -183,7 +183,7 @@ class Choice:
                 size, log_mass = self.runs.far, -math.inf
                 point = self.runs.far_point(stream.below(size))
                 distance = partial(self.node.distance, point, self.runs.target)
-            if not self.shares.accepted(place, self._mass(size, distance), stream, log_mass) or point in out:
+            if not self.shares.accept(place, self._mass(size, distance), stream, log_mass) or point in out:
                 continue
             if not self.flips or self._always(place, distance) or self._still_in(place, distance, clock, stream):
                 return point
@@ -204,8 +204,8 @@ class Choice:
         fall = float(self.falls[place])
         if place == len(self.runs.sizes):  # a far point falls further
             return -math.expm1(-fall * (1 - SURE)), 1.0
-        if fall < SMALL * rounded(self.rate) or fall < TINY:
-            fall = rounded(self.rate * distance())
+        if fall < SMALL * to_float(self.rate) or fall < TINY:
+            fall = to_float(self.rate * distance())
         if fall < TINY:  # floats that small are not of that relative error
             return 0.0, 2 * TINY
         return -math.expm1(-fall * (1 - SURE)), -math.expm1(-fall * (1 + SURE))

@@ -30,7 +30,7 @@ from shortlist.exact.reals import (
     kth_largest,
     nearest_float,
     ranking,
-    rounded,
+    to_float,
     total,
     word,
 )
@@ -324,7 +324,7 @@ class Noisy:
             one = self.exact(row, int(columns[row, place]))
             return total(one.position, [(one.scale, one.draw)])
 
-        return self._rounded_down(*self._ends(columns), np.ones(columns.shape, np.bool_), self.grid.base, exact)
+        return self._round_down(*self._ends(columns), np.ones(columns.shape, np.bool_), self.grid.base, exact)
 
     @np.errstate(all="ignore")
     def leads(self, columns: Indices, others: Indices, where: Mask) -> Floats:
@@ -334,12 +334,12 @@ class Noisy:
         def exact(row: int, place: int) -> Real:
             return self.exact(row, int(columns[row, place])).minus(self.exact(row, int(others[row, place])))
 
-        return self._rounded_down(low - most, high - least, where, 0, exact)
+        return self._round_down(low - most, high - least, where, 0, exact)
 
     def _ends(self, columns: Indices) -> tuple[Floats, Floats]:
         return np.take_along_axis(self.low, columns, axis=1), np.take_along_axis(self.high, columns, axis=1)
 
-    def _rounded_down(self, low: Floats, high: Floats, where: Mask, base: int, exact: Exact) -> Floats:
+    def _round_down(self, low: Floats, high: Floats, where: Mask, base: int, exact: Exact) -> Floats:
         """base + what is surely between low and high, cut to whole steps; to the nearest float if that is coarser."""
         whole = np.floor(low)
         steps = whole + (float(base) if abs(base) < WHOLE else np.inf)
@@ -347,7 +347,7 @@ class Noisy:
         floats = np.where(where, np.ldexp(steps, self.grid.exponent) + 0.0, np.nan)  # there is one zero
         for row, place in np.argwhere(where & ~sure).tolist():
             steps_there = base + floor_of(exact(row, place))
-            floats[row, place] = rounded(steps_there * Fraction(2) ** self.grid.exponent) + 0.0
+            floats[row, place] = to_float(steps_there * Fraction(2) ** self.grid.exponent) + 0.0
         return floats
 
 
@@ -358,8 +358,8 @@ class Runners:
         self._grid = grid
         self._noises = [one.noise for one in runners]
         self._exact = [(grid.place(one.centre), grid.width(one.scale)) for one in runners]
-        self._places = np.clip([rounded(place) for place, _ in self._exact], -FAR, FAR)
-        self._widths = np.maximum([rounded(width) for _, width in self._exact], 5e-324)  # unknown noise stays unknown
+        self._places = np.clip([to_float(place) for place, _ in self._exact], -FAR, FAR)
+        self._widths = np.maximum([to_float(width) for _, width in self._exact], 5e-324)  # unknown noise stays unknown
 
     @np.errstate(all="ignore")
     def run(self, which: Indices, rows: int, source: Source) -> Noisy:
@@ -487,7 +487,7 @@ class Field:
         return Rows(Noisy.unseen(self.grid, len(names), lambda: [*winners, line]), names, first[None])
 
 
-def padded(table: NDArray[T], where: Mask, width: int, nothing: int | float) -> NDArray[T]:
+def pad_rows(table: NDArray[T], where: Mask, width: int, nothing: int | float) -> NDArray[T]:
     """The entries at the start of each row `where` they count, in so many columns; nothing elsewhere."""
     rows = np.full((len(table), width), nothing, table.dtype)
     columns = min(width, table.shape[1])

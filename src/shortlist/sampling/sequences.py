@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.exact.reals import Lazy, Uniform, ball, rounded
+from shortlist.exact.reals import Lazy, Uniform, ball, to_float
 from shortlist.exact.sequences import Cells, Junk, Ladder, cells, junk_of, times
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.sets import is_below, told
+from shortlist.sampling.sets import decide_by_bounds, is_below
 from shortlist.sampling.subsets import ERROR, LIGHTEST, MARGIN, after, first_proposal
 from shortlist.sampling.uniforms import Shares, WordStream, shares
 
@@ -82,8 +82,8 @@ class Sequences:
         while True:
             cell = self._shares.propose(stream)
             level = self.level(cell, stream)
-            if self._shares.accepted(cell, level.mass, stream, level.log_mass):
-                return shuffled_sequence(level.reach, stream)
+            if self._shares.accept(cell, level.mass, stream, level.log_mass):
+                return shuffle_sequence(level.reach, stream)
 
     def level(self, cell: int, stream: WordStream) -> Level:
         """A loss of the cell. If N is the same all over it, the mass is that of the whole cell.
@@ -120,7 +120,7 @@ def _log_rise(step: float, rate: Fraction) -> float:
     return log(-np.expm1(-step)) if step > 1e-300 else log(rate.numerator) - log(rate.denominator)
 
 
-def shuffled_sequence(reach: list[int], stream: WordStream) -> list[int]:
+def shuffle_sequence(reach: list[int], stream: WordStream) -> list[int]:
     """Each place takes a uniform one of its first `reach` ranks that no earlier place took; reach is nondecreasing.
 
     After i places the first i entries of a virtual array are the ranks taken, and the next up to `reach` are left.
@@ -185,13 +185,13 @@ class SequenceEnvelope:
         cell = int(np.searchsorted(self.cumulative, stream.below(self.total), side="right"))
         weight = int(self.cumulative[cell]) - (int(self.cumulative[cell - 1]) if cell else 0)
         level = self.sequences.level(cell, stream)
-        ranks = shuffled_sequence(level.reach, stream)
+        ranks = shuffle_sequence(level.reach, stream)
         if ranks == list(range(len(ranks))):
             return SequenceProposal(ranks, replace(level, mass=_nothing), self, weight, 1.0, -math.inf, -math.inf)
-        lead, deep = rounded(self.lead), rounded(self.sequences.rate * level.loss)
+        lead, deep = to_float(self.lead), to_float(self.sequences.rate * level.loss)
         log = level.log_mass - lead + self.shift * LN2 - math.log(weight)
         error = ERROR * (2000.0 + abs(self.shift) + abs(level.log_mass) + 2.0 * deep + lead)
-        return SequenceProposal(ranks, level, self, weight, rounded(self.exact_loss(ranks)), log - error, log + error)
+        return SequenceProposal(ranks, level, self, weight, to_float(self.exact_loss(ranks)), log - error, log + error)
 
 
 def _nothing() -> arb:
@@ -204,7 +204,7 @@ def envelope_of(steps: Ladder, rate: Fraction) -> SequenceEnvelope:
     """The envelope of all sequences of a ladder but the right one, whose loss is the first of the ladder."""
     sequences = Sequences(replace(steps, first=0), rate)
     lead = -steps.first * rate
-    logs = sequences.cells.upper - rounded(lead)
+    logs = sequences.cells.upper - to_float(lead)
     halvings = math.ceil(max(float(logs.max()) / LN2 + MARGIN, LIGHTEST))
     bits = 60 - len(logs).bit_length()
     weights = np.floor(np.exp(logs - halvings * LN2) * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1
@@ -245,7 +245,7 @@ TAU = Fraction(40)
 """How far the right list is to be ahead for even odds (Definition 224)."""
 
 
-def held_by_junk(k: int) -> int:
+def junk_limit(k: int) -> int:
     """A list that holds so many of the k best, or fewer, is junk: it misses more than a tenth (Definition 224)."""
     return math.ceil(Fraction(9, 10) * k) - 1
 
@@ -271,7 +271,7 @@ class ListSwitch:
         return self.sequences.sequence(stream) if self._is_canonical(Uniform(stream.word)) else None
 
     def _is_canonical(self, coin: Uniform) -> bool:
-        quick = told(coin, *self.bounds(fine=False))
+        quick = decide_by_bounds(coin, *self.bounds(fine=False))
         return is_below(coin, *self.bounds(fine=True), self.exact) if quick is None else quick
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
@@ -288,4 +288,4 @@ class ListSwitch:
 
 def list_switch(steps: Ladder, rate: Fraction) -> ListSwitch:
     """The switch of a ladder with its gap; some list must be junk, which the number of candidates tells."""
-    return ListSwitch(Sequences(steps, rate), junk_of(steps, rate, held_by_junk(steps.k)))
+    return ListSwitch(Sequences(steps, rate), junk_of(steps, rate, junk_limit(steps.k)))

@@ -14,19 +14,19 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LN2, Noise
 from shortlist.exact.reals import Uniform, around, ball, formula, is_positive
-from shortlist.exact.subsets import Classes, Ranking, bounded, cover, log_sum, settle, sifted
+from shortlist.exact.subsets import Classes, Ranking, bound_cells, cover, log_sum, settle, sift
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subsets import (
     ERROR,
     WIDTH,
     Envelope,
     FewClasses,
-    Found,
     Groups,
-    LateArrival,
+    GuardArrivalTime,
     Loss,
+    P,
     Proposals,
-    accepted,
+    accept,
     after,
     binomial_prefix_sum,
     falls_if_few,
@@ -81,19 +81,19 @@ def prepare_rounded(ranking: Ranking, noise: Noise, step: Fraction) -> SubsetRac
     exact = groups.exact_loss
 
     def loss(i: int, j: int) -> Fraction:
-        return rounded_up(exact(i, j), step)
+        return round_up(exact(i, j), step)
 
     return SubsetRace(ranking, replace(groups, exact_loss=loss, step=float(step)).draw)
 
 
-def rounded_up(loss: Fraction, step: Fraction) -> Fraction:
+def round_up(loss: Fraction, step: Fraction) -> Fraction:
     """The next multiple of `step`, or the loss itself if it is one."""
     return math.ceil(loss / step) * step
 
 
 def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewClasses:
     """Return all classes but the top k with their weights, one by one where there are few, else in cells of `width`."""
-    classes = ranking.merged() if ranking.merges else ranking.classes()
+    classes = ranking.single_row() if ranking.merges else ranking.classes()
     fall = falls_if_few(classes)
     if fall is None:
         return envelope_of(ranking, width=width)
@@ -102,14 +102,14 @@ def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewCla
 
 def envelope_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope:
     """Return integer weights above the masses of all classes but the top k."""
-    classes = ranking.merged() if ranking.merges else ranking.classes()
+    classes = ranking.single_row() if ranking.merges else ranking.classes()
     return prepare(classes, _loss(ranking), start=int(ranking.merges), width=width)
 
 
 def groups_of(ranking: Ranking, noise: Noise) -> Groups:
     """All classes but the top k, tied scores joined."""
     first, last = runs_of(ranking.scores[ranking.k :])
-    classes = ranking.merged() if ranking.merges else ranking.classes()
+    classes = ranking.single_row() if ranking.merges else ranking.classes()
     return Groups(classes, first + ranking.merges, last + ranking.merges, _loss(ranking), noise)
 
 
@@ -137,7 +137,7 @@ def gumbel_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
     return None if proposal is None else (proposal.i, proposal.j)
 
 
-def gumbel_proposal(envelope: Proposals[Found], stream: WordStream) -> Found | None:
+def gumbel_proposal(envelope: Proposals[P], stream: WordStream) -> P | None:
     """A proposal with probability in proportion to its mass, or None for the top k, of mass 1."""
     top = 1 << max(envelope.shift, 0)
     while True:
@@ -146,7 +146,7 @@ def gumbel_proposal(envelope: Proposals[Found], stream: WordStream) -> Found | N
                 return None
             continue
         proposal = envelope.propose(stream)
-        if accepted(proposal, stream):
+        if accept(proposal, stream):
             return proposal
 
 
@@ -188,7 +188,7 @@ class Family:
         """(lower, upper) bounds on the logarithm of the mass."""
         beside, outside = np.zeros(int(self.top)), 0.0 if self.top else -math.inf  # the top k has mass 1
         row = np.flatnonzero(self.first < self.end)
-        whole = bounded(self.classes, row, self.first[row], self.end[row] - 1)
+        whole = bound_cells(self.classes, row, self.first[row], self.end[row] - 1)
         parts, dropped = cover(self.classes, whole, outside=outside, width=1.0)
         cells = settle(self.classes, parts, outside=outside, tolerance=tolerance)
         low = log_sum(np.concatenate([cells.lower, beside]))
@@ -237,7 +237,7 @@ class Family:
         from flint import arb
 
         starts, ends = runs_of(self.ranking.scores[self.ranking.k :])  # by exact scores: floats may join losses
-        cells, _ = sifted(self.classes, outside=-math.inf, width=1.0, at_most=at_most)
+        cells, _ = sift(self.classes, outside=-math.inf, width=1.0, at_most=at_most)
         cells = cells.where((cells.last >= self.first[cells.row]) & (cells.first < self.end[cells.row]))
         begin = np.maximum(cells.first, self.first[cells.row])
         end = np.minimum(cells.last, self.end[cells.row] - 1)
@@ -287,7 +287,7 @@ class Guard:
         return draw_sets(self._winner, self.ranking.k, source, draws)
 
     def _winner(self, stream: WordStream) -> Indices | None:
-        top, guard = stream.uniform(), LateArrival(self, self.a, stream.uniform())
+        top, guard = stream.uniform(), GuardArrivalTime(self, self.a, stream.uniform())
         guarded = after(top, guard)  # before the top k
         proposal = first_proposal(self.envelope, guard if guarded else top, stream)
         if proposal is None and guarded:
@@ -307,7 +307,7 @@ class Guard:
         return ball(self.tau) + self.junk.exact(self.low - float(self.tau))
 
 
-def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:
+def prepare_guard(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:
     """The race of all k-subsets with its guard; `first` says from which j on row i is junk, and some class must be."""
     envelope = proposals_of(ranking)
     junk, above = Family.junk(ranking, envelope.classes, first), float(tau)
@@ -356,7 +356,7 @@ class Switch:
         return ball(self.slope) * (lead - ball(self.tau))
 
 
-def switched(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indices) -> Switch:
+def prepare_switch(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indices) -> Switch:
     """The choice before a race of all k-subsets; `first` says from which j on row i is junk, and some class must be."""
     envelope = proposals_of(ranking)
     rest = Family.all_but_junk(ranking, envelope.classes, first)
@@ -370,7 +370,7 @@ def switched(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indices) -
 
 def is_below(coin: Uniform, low: float, high: float, exact: Callable[[], arb]) -> bool:
     """Whether the log odds of the coin are below a number, exactly: its bounds in floats tell most of the time."""
-    quick = told(coin, low, high)
+    quick = decide_by_bounds(coin, low, high)
     if quick is not None:
         return quick
 
@@ -382,7 +382,7 @@ def is_below(coin: Uniform, low: float, high: float, exact: Callable[[], arb]) -
     return is_positive(formula(ahead, [coin]))
 
 
-def told(coin: Uniform, low: float, high: float) -> bool | None:
+def decide_by_bounds(coin: Uniform, low: float, high: float) -> bool | None:
     """Whether canonical top-k is chosen, by the bounds and the bits that are drawn; None where they do not tell."""
     if coin.high < 1.0 and _log_odds(coin.high, +1.0) < low:
         return True

@@ -239,7 +239,7 @@ class ByLevel:
         """Of groups whose largest scores are these, and which start there."""
         heights = contest.positions(largest)
         level = levels(contest.noise, heights, threshold)
-        return cls(*_sorted(starts, level), length, stride, int(np.count_nonzero(heights > 1.0)))
+        return cls(*_sort_by_level(starts, level), length, stride, int(np.count_nonzero(heights > 1.0)))
 
     def up_to(self, level: int) -> Indices:
         """The groups at this level or below."""
@@ -258,13 +258,13 @@ class ByLevel:
             start += count
 
 
-def _sorted(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, dict[int, int]]:
+def _sort_by_level(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, dict[int, int]]:
     """(these, sorted by their levels; how many are at each level, where there are any)."""
     counts = {at: count for at, count in enumerate(np.bincount(level).tolist()) if count}
     return starts[np.argsort(level, kind="stable")], counts
 
 
-def held(contest: Contest, scores: Values, size: int, groups: Indices) -> Indices:
+def count_heights(contest: Contest, scores: Values, size: int, groups: Indices) -> Indices:
     """How many of these scores stand at each height -50, -49.5, .., 50, in each of these groups of that size."""
     whole = len(scores) // size
     chosen = scores[: whole * size].reshape(whole, size)[groups]
@@ -298,14 +298,14 @@ def choose_threshold(contest: Contest, tops: Values) -> float:
     Known are the maxima of blocks (`tops`, a sure lower bound on how many pass) and a fixed sample of the scores,
     counted half.
     """
-    place, surely_passed = _crowded_place(contest, tops), passing(contest.noise, contest.k)[0]
+    place, surely_passed = _find_place(contest, tops), passing(contest.noise, contest.k)[0]
     return surely_passed if place < 0 else max(surely_passed, float(GRID[place]))
 
 
-def _crowded_place(contest: Contest, tops: Values) -> int:
+def _find_place(contest: Contest, tops: Values) -> int:
     """The last place in the grid where enough pass; -1 if nowhere. No sum is rounded, whatever its order."""
     values, wanted = contest.values, enough(contest.k) * WHOLE
-    sample = sampled(len(values), contest.noise)
+    sample = take_sample(len(values), contest.noise)
     by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[sample.places]))
     surely = np.convolve(by_tops, sample.chance, "valid").astype(np.float64)
     some = np.convolve(by_sample, sample.chance, "valid").astype(np.float64)
@@ -313,7 +313,7 @@ def _crowded_place(contest: Contest, tops: Values) -> int:
     return int(np.max(np.flatnonzero((surely >= wanted) | (broad & (sample.each * some >= wanted))), initial=-1))
 
 
-def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float:
+def raise_threshold(contest: Contest, peaks: Values, run: int, threshold: float) -> float:
     """A higher threshold, where the maxima of runs (`peaks`) or what the highest of them hold tell of more candidates.
 
     That is asked where the threshold would cost many hits. How many pass by their maxima is a sure lower bound; how
@@ -330,7 +330,7 @@ def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float
     if len(near) >= 2 * LOOKED:
         some = near[(np.arange(LOOKED) * 0.6180339887498949 % 1 * len(near)).astype(np.int64)]
         distance = (higher + BINS - 1)[:, None]
-        passed = held(contest, contest.values, run, some) @ chance[distance - np.arange(BINS)].T
+        passed = count_heights(contest, contest.values, run, some) @ chance[distance - np.arange(BINS)].T
         highest = heights[some].astype(np.int64) // 4
         with np.errstate(all="ignore"):
             each, each_error = _ratio(passed, np.ones_like(passed))
@@ -385,7 +385,7 @@ class Sample:
 
 
 @lru_cache(maxsize=16)
-def sampled(d: int, noise: Noise) -> Sample:
+def take_sample(d: int, noise: Noise) -> Sample:
     """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it.
 
     They are counted half. Beside them the chances to pass each distance, and their squares, rounded down to whole
@@ -494,7 +494,7 @@ class Layout:
         chosen = choose_threshold(contest, maxima.tops) if threshold is None else threshold
         blocks = maxima.blocks(contest, chosen)
         if threshold is None and blocks.hits(OPEN_RUN) >= MANY:
-            chosen = raised(contest, maxima.peaks, maxima.run, chosen)
+            chosen = raise_threshold(contest, maxima.peaks, maxima.run, chosen)
             blocks = maxima.blocks(contest, chosen)
         opened = blocks.up_to(OPEN_BLOCK)
         if not len(opened):

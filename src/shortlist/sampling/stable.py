@@ -26,7 +26,7 @@ from shortlist.exact.reals import (
     is_positive,
     nearest_float,
     ranking,
-    rounded,
+    to_float,
 )
 from shortlist.exact.thresholds import StabilityTest
 from shortlist.sampling.entropy import Source
@@ -72,7 +72,7 @@ class _Groups:
     @np.errstate(all="ignore")
     def winners(self, words: NDArray[np.uint64], source: Source) -> Indices:
         """One race in each column of words: by floats where they can tell, otherwise exactly."""
-        g: Floats = np.maximum([rounded(one) for one in self.positions], -FAR)[:, None]
+        g: Floats = np.maximum([to_float(one) for one in self.positions], -FAR)[:, None]
         more = np.log(self.sizes)[:, None]
         q, error = self.noise.quantile(words, 0)
         z = g + (q + more)

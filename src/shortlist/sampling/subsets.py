@@ -127,7 +127,7 @@ class Proposal:
         """e^-loss"""
         return (-ball(self.exact_loss(self.i, self.j))).exp()
 
-    def scaled(self, factor: Fraction) -> Proposal:
+    def scale_by(self, factor: Fraction) -> Proposal:
         """The same, with a chance that is `factor` (at most 1) times as large."""
         log = math.log(factor.numerator) - math.log(factor.denominator)
         error = ERROR * (1.0 + math.log(factor.denominator))
@@ -154,7 +154,7 @@ class Envelope:
         if self.rest is not None and ticket < 0:
             rest = self.rest()
             share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
-            return rest.propose(stream).scaled(share)
+            return rest.propose(stream).scale_by(share)
         return self._proposal(int(np.searchsorted(self.cumulative, ticket, side="right")), stream)
 
     def _proposal(self, c: int, stream: WordStream) -> Proposal:
@@ -176,7 +176,7 @@ def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float 
     """The envelope of all classes with j >= start, beside a top set of mass 1."""
     cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
     heaviest = max(float(cells.upper.max(initial=0.0)), 0.0)
-    envelope = _enveloped(classes, cells, exact_loss, heaviest=heaviest)
+    envelope = _make_envelope(classes, cells, exact_loss, heaviest=heaviest)
     if left_out == -math.inf:
         return envelope
 
@@ -197,10 +197,10 @@ def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envel
     """
     cover_of_them = cover(classes, others(classes, cells, start=start), outside=-math.inf, width=WIDTH)
     outer = join(list(cover_of_them))
-    return _enveloped(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
+    return _make_envelope(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
 
 
-def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
+def _make_envelope(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
     """Integer weights for cells whose mass is at most e^heaviest."""
     halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
     count = len(cells)
@@ -211,7 +211,7 @@ def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: fl
     return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, sum_of_them)
 
 
-def accepted(
+def accept(
     proposal: Proposed, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
 ) -> bool:
     """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
@@ -371,7 +371,7 @@ def few_classes(classes: Classes, fall: Floats, exact_loss: Loss, *, start: int 
     return FewClasses(classes, fall, exact_loss, start, bits - halvings, upto)
 
 
-Found = TypeVar("Found", bound=Proposed)
+P = TypeVar("P", bound=Proposed)
 
 
 class Arrival:
@@ -425,7 +425,7 @@ class Weight(Protocol):
     def exact(self) -> arb: ...
 
 
-class LateArrival:
+class GuardArrivalTime:
     """The time e^-v U^(1/a) of a guard with noise of rate a < 1, drawn lazily; v is exact if its bounds do not tell."""
 
     __slots__ = ("_a", "_bounds", "_clock", "_tries", "_v", "high", "low")
@@ -469,7 +469,7 @@ def first_arrival(envelope: Proposals[Proposal], deadline: Lazy, stream: WordStr
     return None if proposal is None else (proposal.i, proposal.j)
 
 
-def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream) -> Found | None:
+def first_proposal(envelope: Proposals[P], deadline: Lazy, stream: WordStream) -> P | None:
     """The proposal that arrives first, or None if none arrives before the deadline.
 
     The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.
@@ -486,7 +486,7 @@ def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStrea
                 break
             proposal = envelope.propose(stream)
             thinning = _Thinning(proposal, arrival, speed)
-            if accepted(proposal, stream, thinning.log_bounds(), thinning):
+            if accept(proposal, stream, thinning.log_bounds(), thinning):
                 return proposal
         if final:
             return None
@@ -562,7 +562,7 @@ class Groups:
         """Class (i, j) of the winner, or None for the top k."""
         rivals: list[tuple[float, _Finish]] = []
         bar = -math.inf
-        for row, run, words in self._drawn(stream):
+        for row, run, words in self._draw_groups(stream):
             low, high = self._bounds(row, run, words)
             bar = max(bar, float(low.max()))
             for n in np.flatnonzero(high >= bar):
@@ -574,7 +574,7 @@ class Groups:
                 best = other
         return best.group and (best.group[0], position(*best.group, stream))
 
-    def _drawn(self, stream: WordStream) -> Iterator[tuple[Indices, Indices, Words]]:
+    def _draw_groups(self, stream: WordStream) -> Iterator[tuple[Indices, Indices, Words]]:
         """Rows, runs and words, block by block; the top k is the last group, run -1 of row 0."""
         runs = len(self.first)
         count = len(self.classes.i) * runs
@@ -596,12 +596,12 @@ class Groups:
             shortest, longest = np.log(np.maximum(-log - error, 0.0)) - most, np.log(-log + error) - fewest
             q_low, e_low = self.noise.quantile(*_as_words(longest, up=True))
             q_high, e_high = self.noise.quantile(*_as_words(shortest, up=False))
-            low = q_low - e_low - self._rounded(loss, 1.0 + LOSS_ROUNDING)
-            high = q_high + e_high - self._rounded(loss, 1.0 - LOSS_ROUNDING)
+            low = q_low - e_low - self._round_loss(loss, 1.0 + LOSS_ROUNDING)
+            high = q_high + e_high - self._round_loss(loss, 1.0 - LOSS_ROUNDING)
         unknown = ~np.isfinite(shortest) | ~np.isfinite(longest)
         return np.where(unknown | np.isnan(low), -np.inf, low), np.where(unknown | np.isnan(high), np.inf, high)
 
-    def _rounded(self, loss: Floats, off: float) -> Floats:
+    def _round_loss(self, loss: Floats, off: float) -> Floats:
         """Bound the loss from the side of `off`, which is 1 give or take what floats are off."""
         near = loss * off
         return near if not self.step else np.ceil(near / self.step * off) * self.step * off

@@ -23,7 +23,7 @@ from shortlist.exact.reals import (
     floor_of,
     is_positive,
     nearest_float,
-    rounded,
+    to_float,
     total,
     word,
 )
@@ -139,7 +139,7 @@ class Barrier:
         """The exact gap, correctly rounded; with whole numbers its floor."""
         offset, terms = self._gap(value, test, draw)
         gap = total(offset, terms)
-        return rounded(Fraction(floor_of(gap))) if self.whole else nearest_float(gap)
+        return to_float(Fraction(floor_of(gap))) if self.whole else nearest_float(gap)
 
     def steps(self, value: int | float, test: Test, draw: Draw, step: Fraction) -> int:
         """floor(gap / step), exactly."""
@@ -193,13 +193,13 @@ class Questions:
         words = self._barrier.source.words(min(max(4 * len(self._words), 16), 1024))
         noise, error = self._test.noise.quantile(words, 0)
         with np.errstate(over="ignore", invalid="ignore"):
-            low, high = scaled(noise, error, self._test.scale)
+            low, high = scale_noise(noise, error, self._test.scale)
         self._low, self._high, self._words = low.tolist(), high.tolist(), words.tolist()
 
 
-def scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
+def scale_noise(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
     """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
-    factor = rounded(scale)
+    factor = to_float(scale)
     middle = factor * noise
     room = factor * error + 4 * COMPARISON_SLACK * np.abs(middle) + 1e-300
     return middle - room, middle + room
@@ -226,7 +226,7 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
         contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
         candidates = [_candidates(*one, maxima, barrier.source) for one in zip(contests, lines, strict=True)]
         last = -1
-        for index, number, bits, level, sure in sorted(_numbered(candidates)):
+        for index, number, bits, level, sure in sorted(_number_candidates(candidates)):
             if index == last:
                 continue  # it passed an earlier test
             draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
@@ -253,7 +253,7 @@ def _candidates(contest: Contest, line: tuple[float, float], maxima: Maxima, sou
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _numbered(candidates: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
+def _number_candidates(candidates: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
     for number, some in enumerate(candidates):
         for index, bits, level, sure in some:
             yield index, number, bits, level, sure
@@ -307,7 +307,7 @@ class ManyRuns:
     def _offsets(self, values: list[int | float]) -> Floats:
         """The gaps without noise, one row for each test."""
         line = Fraction(self.threshold)
-        exact = ([rounded(Fraction(value) - line - test.centre) for value in values] for test in self.tests)
+        exact = ([to_float(Fraction(value) - line - test.centre) for value in values] for test in self.tests)
         return np.array(list(exact))
 
 
@@ -347,11 +347,11 @@ class _Some:
     def _intervals(self, offsets: Floats) -> tuple[Floats, Floats]:
         """Bounds on the gaps, each number widened by more than the sums may be off."""
         runs = self.runs
-        line_low, line_high = scaled(*runs.noise.quantile(self.line, 0), runs.scale)
+        line_low, line_high = scale_noise(*runs.noise.quantile(self.line, 0), runs.scale)
         if runs.whole:
             line_low, line_high = np.floor(line_low), np.floor(line_high)
         ends = [
-            scaled(*test.noise.quantile(words, 0), test.scale)
+            scale_noise(*test.noise.quantile(words, 0), test.scale)
             for test, words in zip(runs.tests, self.words, strict=True)
         ]
         room = COMPARISON_SLACK * np.abs(offsets)
@@ -363,7 +363,7 @@ class _Some:
 
     def _first_passed(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
         """(the first test that each question passes or -1, whether that is unsure, what is sure of each test)."""
-        cuts = np.array([rounded(test.cut) for test in self.runs.tests])[:, None, None]
+        cuts = np.array([to_float(test.cut) for test in self.runs.tests])[:, None, None]
         room = COMPARISON_SLACK * np.abs(cuts)
         # what floats cannot hold tells nothing
         passes, fails = (low > cuts + room) & (low < np.inf), (high < cuts - room) & (high > -np.inf)
@@ -381,7 +381,7 @@ class _Some:
             for n, test in enumerate(runs.tests):
                 draw = Draw(test.noise, int(self.words[n, question, run]), 64, source)
                 if sure[n, question] > 0 or (not sure[n, question] and barrier.passes(value, test, draw)):
-                    yield question, rounded(barrier.steps(value, test, draw, runs.step) * runs.step), n
+                    yield question, to_float(barrier.steps(value, test, draw, runs.step) * runs.step), n
                     spent += runs.weights[n]
                     break
             if spent >= runs.enough:

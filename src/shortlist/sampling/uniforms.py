@@ -109,7 +109,7 @@ def subset(size: int, count: int, stream: WordStream) -> Indices:
             return members
 
 
-def shuffled(count: int, stream: WordStream) -> list[int]:
+def shuffle(count: int, stream: WordStream) -> list[int]:
     """0, .., count - 1 in a uniform order."""
     order = list(range(count))
     for last in range(count - 1, 0, -1):
@@ -156,7 +156,7 @@ class Shares:
         """One place, in proportion to the shares."""
         return int(np.searchsorted(self.sums, stream.below(int(self.sums[-1])), side="right"))
 
-    def accepted(self, place: int, mass: Callable[[], arb], stream: WordStream, log_mass: float | None = None) -> bool:
+    def accept(self, place: int, mass: Callable[[], arb], stream: WordStream, log_mass: float | None = None) -> bool:
         """A coin with the chance SHARES mass / (share e^unit); the mass is that of the place, or less."""
         share = int(self.sums[place]) - (int(self.sums[place - 1]) if place else 0)
         coin = Uniform(stream.word)

@@ -16,7 +16,7 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._runtime import IMPORTS
 from shortlist.exact.geometric import Geometric
 from shortlist.exact.noise import GAUSSIAN
-from shortlist.exact.reals import ball, rounded
+from shortlist.exact.reals import ball, to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import KeyBar
 from shortlist.sampling.entropy import Source
@@ -125,7 +125,7 @@ class NamedKeys:
     sums: Indices
 
 
-def named_keys(scores: Values, sizes: Indices, noise: KeyNoise, source: Source, draws: int = 1) -> NamedKeys:
+def draw_keys(scores: Values, sizes: Indices, noise: KeyNoise, source: Source, draws: int = 1) -> NamedKeys:
     """Independent draws from labels of these distinct scores, decreasing, so many of each; none at 0 or below."""
     there = int(np.count_nonzero(scores > 0))
     scores, ends = np.asarray(scores[:there]), np.cumsum(sizes[:there])
@@ -168,7 +168,7 @@ class Choice:
     def __init__(self, bars: Sequence[Fraction], rate: Fraction) -> None:
         least = min(bars)
         self._losses = [rate * (bar - least) for bar in bars]
-        self._shares = shares(np.array([-rounded(loss) for loss in self._losses]))
+        self._shares = shares(np.array([-to_float(loss) for loss in self._losses]))
 
     def draw(self, source: Source) -> int:
         """The number of the branch."""
@@ -182,12 +182,12 @@ class Choice:
     def _one(self, stream: WordStream) -> int:
         while True:
             place = self._shares.propose(stream)
-            if self._shares.accepted(place, partial(_mass, self._losses[place]), stream):
+            if self._shares.accept(place, partial(_mass, self._losses[place]), stream):
                 return place
 
     def chances(self) -> Floats:
         """P[each branch is chosen]."""
-        weights = np.exp([-rounded(loss) for loss in self._losses])
+        weights = np.exp([-to_float(loss) for loss in self._losses])
         chances: Floats = weights / weights.sum()
         return chances
 
@@ -255,14 +255,14 @@ class LimitedSets:
     outer: Fraction
 
     @cached_property
-    def reached(self) -> int:
+    def number_above(self) -> int:
         """a: how many counts reach the bar."""
         return int(np.count_nonzero(self.counts >= math.ceil(self.bar)))
 
     @cached_property
     def _best(self) -> tuple[Fraction, Fraction]:
         """(m, M) of the set that loses nothing: the top k if they reach the bar, otherwise all that do."""
-        if self.reached < self.k:
+        if self.number_above < self.k:
             return self.bar, self.bar
         return Fraction(int(self.counts[self.k - 1])), self._outside(self.k)
 
@@ -281,31 +281,31 @@ class LimitedSets:
     @cached_property
     def _lasts(self) -> Indices:
         """The last ranks that make a difference: none (all reach the bar), those below the bar, those of k above it."""
-        a, n = self.reached, len(self.counts)
+        a, n = self.number_above, len(self.counts)
         return np.concatenate([[0], np.arange(a + 1, n + 1), np.arange(self.k + 1, a + 1)])
 
     @property
     def _leads(self) -> int:
-        return min(self.reached, self.k)
+        return min(self.number_above, self.k)
 
     @cached_property
     def _shares(self) -> Shares:
         """Of all families: by lead and last rank, then those that hold all that reach the bar (or the top k)."""
-        a, n, k, leads = self.reached, len(self.counts), self.k, self._leads
+        a, n, k, leads = self.number_above, len(self.counts), self.k, self._leads
         sums, below = log_partial_sums(k, self.limit), n - a
-        fall = np.array([rounded(self._fall(last)) for last in self._lasts.tolist()])
+        fall = np.array([to_float(self._fall(last)) for last in self._lasts.tolist()])
         logs = np.empty((leads, len(fall)))
         for h in range(leads):
             logs[h, 0] = sums[a - h - 1, k - 1 - h]
             logs[h, 1 : 1 + below] = sums[a - h - 1 : n - h - 1, k - 1 - h]
             free = self._lasts[1 + below :] - h - 2 - (k - 1 - h)
             logs[h, 1 + below :] = log_choose(np.full(len(free), k - 1 - h), free)
-            logs[h] -= rounded(self._rise(h))
+            logs[h] -= to_float(self._rise(h))
         best = np.zeros(1) if a >= k else np.concatenate([[0.0], sums[:below, k - 1 - a] - fall[1 : 1 + below]])
         return shares(np.concatenate([(logs - fall).ravel(), best]))
 
     def _family(self, place: int) -> Family:
-        a, k, width = self.reached, self.k, len(self._lasts)
+        a, k, width = self.number_above, self.k, len(self._lasts)
         if place < self._leads * width:
             h, last = place // width, int(self._lasts[place % width])
             loss = self._rise(h) + self._fall(last)
@@ -329,7 +329,7 @@ class LimitedSets:
         while True:
             place = self._shares.propose(stream)
             proposal = family(place)
-            if self._shares.accepted(place, proposal.mass, stream):
+            if self._shares.accept(place, proposal.mass, stream):
                 return proposal.member(stream)
 
 

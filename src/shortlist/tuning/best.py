@@ -24,7 +24,7 @@ from shortlist.accounting.tuned import (
     Tuned,
     pure_cost,
 )
-from shortlist.exact.search import crossing, narrowed, neighbours
+from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release_io import (
@@ -342,7 +342,7 @@ def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) ->
         epsilon, most = pure.epsilon, budget.epsilon
         fits: Callable[[float], bool] = lambda gamma: (pure_cost(law(gamma), epsilon) or math.inf) <= most  # noqa: E731
         _check_ends(fits(nearly_one), fits(least))
-        return law(narrowed(fits, least, nearly_one, neighbours)[1])
+        return law(bisect(fits, least, nearly_one, neighbours)[1])
 
     def excess(log_gamma: float) -> float:
         return min(max(_beyond(budget, Tuned(base, law(math.exp(log_gamma)))), -50.0), 50.0)
@@ -352,7 +352,7 @@ def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) ->
 
     ends = [(log_gamma, excess(log_gamma)) for log_gamma in (math.log(least), math.log(nearly_one))]
     _check_ends(ends[1][1] <= 0, ends[0][1] <= 0)
-    enough = crossing(excess, ends[0], ends[1], CLOSE)[1]
+    enough = find_crossing(excess, ends[0], ends[1], CLOSE)[1]
     while not fits_exactly(enough):  # where a delta fits, the epsilon may be a rounding too large
         _check_ends(enough < 0, False)
         enough += 0.1 * CLOSE

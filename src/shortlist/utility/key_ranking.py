@@ -24,7 +24,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist._runtime import IMPORTS
-from shortlist.exact.search import narrowed, whole_numbers
+from shortlist.exact.search import bisect, whole_numbers
 from shortlist.sampling.unknown_domain import GaussianKeys, GeometricKeys, KeyNoise
 
 CERTAIN = 42.0
@@ -200,8 +200,8 @@ class _Ranking:
             m = self.mean(step)
             return m == 0.0 or (m < k and k * math.log(k / m) - k + m >= CERTAIN)
 
-        low = bar if few(bar) else narrowed(few, bar, end, whole_numbers)[0]  # of that step some are ahead
-        high = low if too_few(low) else narrowed(too_few, low, end, whole_numbers)[1]
+        low = bar if few(bar) else bisect(few, bar, end, whole_numbers)[0]  # of that step some are ahead
+        high = low if too_few(low) else bisect(too_few, low, end, whole_numbers)[1]
         return low, high
 
     def _nodes(self, low: int, high: int) -> Iterator[_Nodes]:

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.search import narrowed, within_ratio
+from shortlist.exact.search import bisect, within_ratio
 from shortlist.exact.subsets import ULPS, log_choose
 
 Counts: TypeAlias = NDArray[np.uint64]
@@ -189,7 +189,7 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
         return 0.0
     while not possible(high):
         low, high = high, 16.0 * high
-    return narrowed(possible, low, high, within_ratio(PRECISION))[0]
+    return bisect(possible, low, high, within_ratio(PRECISION))[0]
 
 
 def most_recall(counts: Values, k: int, epsilon: float) -> float:
@@ -217,7 +217,7 @@ def least_epsilon_for_recall(counts: Values, k: int, recall: float) -> float:
         return 0.0
     while not possible(high):
         low, high = high, 16.0 * high
-    return narrowed(possible, low, high, within_ratio(1e-4))[0]
+    return bisect(possible, low, high, within_ratio(1e-4))[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.exact.noise import GUMBEL, Noise
-from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run, log_sum, ranked, relevant, settle
+from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run, log_sum, rank_scores, relevant, settle
 from shortlist.sampling.sets import Switch
 from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
@@ -540,7 +540,7 @@ class Utility:
         if not self.run.mirrored:
             return ranking
         k, rate = len(self.run.finite) - ranking.k, ranking.inner + ranking.outer
-        return ranked(negated(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
+        return rank_scores(negated(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
 
     @property
     def _one_shot(self) -> OneshotLaw:

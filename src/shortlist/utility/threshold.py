@@ -12,7 +12,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import EXPONENTIAL, Noise
-from shortlist.exact.reals import Contest, rounded
+from shortlist.exact.reals import Contest, to_float
 from shortlist.mechanisms.stream import Rules
 from shortlist.sampling.race import Runner
 from shortlist.scores import Scores, ScoreWords
@@ -350,7 +350,7 @@ class AnswerLaw:
         if question == -math.inf:
             return [(-math.inf, 1.0)] * len(tests)
         lead = Fraction(question) - Fraction(self.rules.threshold)
-        return [(rounded((lead - test.centre - test.cut) / unit), rounded(test.scale / unit)) for test in tests]
+        return [(to_float((lead - test.centre - test.cut) / unit), to_float(test.scale / unit)) for test in tests]
 
     @property
     def _unit(self) -> Fraction:
@@ -372,18 +372,18 @@ class AnswerLaw:
                 total = total + (block.weights * density) @ given(block.nodes)
             return total
 
-        width = rounded(self.rules.threshold_scale / self._unit)
+        width = to_float(self.rules.threshold_scale / self._unit)
         return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
 
     def _blocks(self, refinement: int) -> Iterator[Block]:
-        noise, width = self.rules.noise, rounded(self.rules.threshold_scale / self._unit)
+        noise, width = self.rules.noise, to_float(self.rules.threshold_scale / self._unit)
         levels = find_range(lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0))
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
         return blocks([np.array([0.0, *places])], levels, noise, refinement)
 
     def _sum(self, given: Callable[[Floats], Floats]) -> Floats:
         """Over 0, 1, 2, ..: the floor of exponential noise."""
-        scale = rounded(self.rules.threshold_scale)
+        scale = to_float(self.rules.threshold_scale)
         total: Floats = np.zeros(1)
         for start in range(0, math.ceil(_LAST * scale) + 1, _TERMS):
             z: Floats = np.arange(start, start + _TERMS, dtype=np.float64)
@@ -395,8 +395,8 @@ def race_of(scores: Scores, threshold: int | float, k: int, scale: Fraction, lin
     """Scores above the threshold in units of their noise, and where the line stands and how wide its noise is."""
     values = scores.values
     places = Contest(values, 1, scale, EXPONENTIAL, threshold).positions(values)
-    start = rounded((line.centre - Fraction(threshold)) / scale)
-    return LineRace(np.where(values == -np.inf, -np.inf, places), k, EXPONENTIAL, rounded(scale / line.scale), start)
+    start = to_float((line.centre - Fraction(threshold)) / scale)
+    return LineRace(np.where(values == -np.inf, -np.inf, places), k, EXPONENTIAL, to_float(scale / line.scale), start)
 
 
 class Hybrid(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.reals import rounded
+from shortlist.exact.reals import to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import canonical_offset, dummies
 from shortlist.utility.effort import is_rough, is_wanted
@@ -150,7 +150,7 @@ class ExponentialBar:
     def of(cls, counts: Values, k: int, e: float, limit: int, offset: Fraction) -> ExponentialBar:
         """The bar stands at c + 1 + offset."""
         listed, c = working_list(counts, limit)
-        return cls(LineRace(_drawn_together(e * (listed - c - 1.0 - rounded(offset))), k, EXPONENTIAL))
+        return cls(LineRace(_drawn_together(e * (listed - c - 1.0 - to_float(offset))), k, EXPONENTIAL))
 
     def sets(self) -> dict[tuple[int, ...], float]:
         """P[each set of listed labels is named], by their ranks from 0, where there are few."""

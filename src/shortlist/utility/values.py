@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
-from shortlist.exact.search import narrowed
+from shortlist.exact.search import bisect
 from shortlist.exact.thresholds import keeps
 from shortlist.mechanisms.base import Budget
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
@@ -69,7 +69,7 @@ def _rate(budget: ApproxDP) -> Fraction:
     low, high = 0.0, 1.0
     while not too_much(high):
         low, high = high, 2 * high
-    return Fraction(narrowed(too_much, low, high, _between)[0])
+    return Fraction(bisect(too_much, low, high, _between)[0])
 
 
 def _between(low: float, high: float) -> float | None:

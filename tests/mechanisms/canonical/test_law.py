@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.subsets import Classes, log_sum, ranked
+from shortlist.exact.subsets import Classes, log_sum, rank_scores
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.utility import sets as subset_chances
 from shortlist.utility.quality import good_ranks, great_ranks
@@ -21,7 +21,7 @@ kinds = pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "
 
 
 def ranking_of(x, k, rate, gamma=Fraction(1, 2), loss="gap-aware"):
-    return ranked(np.asarray(x), k, Fraction(rate), Fraction(gamma), gap_aware=loss == "gap-aware")
+    return rank_scores(np.asarray(x), k, Fraction(rate), Fraction(gamma), gap_aware=loss == "gap-aware")
 
 
 FIVE = {

@@ -10,7 +10,7 @@ from flint import ctx
 import shortlist as sl
 from shortlist import PureDP
 from shortlist.audit.certified.base import PRECISION, Law, choice_law
-from shortlist.audit.certified.sets import rounded_utilities
+from shortlist.audit.certified.sets import utilities_in_users
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK
@@ -56,7 +56,7 @@ def test_steps_of_two_users_are_refuted():
     @cache
     def law(x, steps):
         with ctx.workprec(PRECISION):
-            u = rounded_utilities(x, 2, 2 * steps)  # general scores of sensitivity 1: R = 2
+            u = utilities_in_users(x, 2, 2 * steps)  # general scores of sensitivity 1: R = 2
             return Law(dict(zip(u, choice_law([value / 2 for value in u.values()], "gumbel"), strict=True)))
 
     box = list(product(range(3), repeat=4))

@@ -13,7 +13,7 @@ import pytest
 from shortlist._arrays import Runs
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.reals import Uniform, formula, is_positive
-from shortlist.exact.subsets import log_sum, ranked, relevant
+from shortlist.exact.subsets import log_sum, rank_scores, relevant
 from shortlist.noise import piecewise_noise
 from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
@@ -161,7 +161,7 @@ CASES = [
 
 def ranking_of(case):
     x, k, rate, gamma, loss = case
-    return ranked(np.array(x), k, Fraction(rate), gamma, gap_aware=loss == "gap-aware")
+    return rank_scores(np.array(x), k, Fraction(rate), gamma, gap_aware=loss == "gap-aware")
 
 
 def race_of(case, noise, **options):
@@ -264,7 +264,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
     ):
         for negligible in (27.0, 1.0, -2.0):
             monkeypatch.setattr("shortlist.exact.subsets.LEFT_OUT_LOG", negligible)
-            envelope = envelope_of(ranked(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
+            envelope = envelope_of(rank_scores(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
             if envelope.rest is not None:
                 rest = envelope.rest()
                 assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
@@ -306,7 +306,7 @@ def class_law(classes, noise):
 def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
     """Lambda from 1e-6 to 1e30 and far beyond: the class law is exact."""
     scores = np.concatenate([np.full(k, 1.0), 1.0 - step * np.arange(1, rest + 1)])
-    ranking = ranked(scores, k, Fraction(1), Fraction(9, 10), gap_aware=True)
+    ranking = rank_scores(scores, k, Fraction(1), Fraction(9, 10), gap_aware=True)
     envelope = envelope_of(ranking)
     assert math.log(envelope.total) - envelope.shift * math.log(2) == pytest.approx(log_mass, abs=1.5)
     stream, law = WordStream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
@@ -320,7 +320,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
 
 def few(loss):
     """Two candidates, one set beside the top one, at that loss."""
-    return envelope_of(ranked(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
+    return envelope_of(rank_scores(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
 
 
 def test_late_deadlines_go_through_many_slices():
@@ -361,7 +361,7 @@ def test_an_arrival_encloses_its_time():
 
 def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
     proposal = few(0).propose(WordStream(Seeded(1)))
-    assert envelopes.accepted(replace(proposal, low=-math.inf), one_by_one(0, 0))
+    assert envelopes.accept(replace(proposal, low=-math.inf), one_by_one(0, 0))
     arrival = thinning.Arrival(1 - Fraction(1, 2**60), 1, 0)
     arrival.next(one_by_one(2**64 - 1))
     thinned = thinning._Thinning(proposal, arrival, 2)
@@ -373,14 +373,14 @@ def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
 def test_a_top_set_of_vanishing_share_is_drawn_bit_by_bit():
     """Beside a mass of e^1226 the top k has weight 1 in the envelope and counts 2^shift of it: those bits must be 0."""
     scores = np.concatenate([np.full(400, 1.0), 1.0 - 0.001 * np.arange(1, 3001)])
-    envelope = envelope_of(ranked(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
+    envelope = envelope_of(rank_scores(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
     assert envelope.shift < -1000
     assert gumbel_class(envelope, one_by_one(*[0] * (1 - envelope.shift // 64 + 1))) is None
     assert gumbel_class(envelope, one_by_one(0, 0, 5)) is not None
 
 
 def test_candidates_at_minus_infinity_and_ties_are_ranked_in_the_callers_order():
-    ranking = ranked(np.array([1.0, -np.inf, 2.0, 1.0]), 1, Fraction(1), Fraction(1), gap_aware=True)
+    ranking = rank_scores(np.array([1.0, -np.inf, 2.0, 1.0]), 1, Fraction(1), Fraction(1), gap_aware=True)
     assert ranking.order.tolist() == [2, 0, 3]
     assert of_kind(np.ndarray, ranking.classes().fall).tolist() == [1.0, 1.0]
     assert ranking.loss(0, 2) == 1
@@ -401,7 +401,7 @@ def test_ranks_are_those_of_a_stable_sort(dtype, span):
     least = 0 if np.dtype(dtype).kind == "f" else max(int(np.iinfo(dtype).min), -(2**61))
     some = [least + int(part) for part in rng.integers(0, span, 300, endpoint=True)]
     values = np.array([*some, *some[:50], least, least + span], dtype)
-    ranking = ranked(values, 3, Fraction(1), Fraction(1, 2), gap_aware=True)
+    ranking = rank_scores(values, 3, Fraction(1), Fraction(1, 2), gap_aware=True)
     assert ranking.order.tolist() == sorted(range(len(values)), key=lambda i: (-values[i].item(), i))
 
 
@@ -410,7 +410,7 @@ def test_ranks_are_those_of_a_stable_sort(dtype, span):
 def test_runs_of_equal_scores_draw_what_the_whole_array_draws(noise, gamma):
     array, runs = np.array([9, 9, 4, 4, 4, 0]), Runs.of(np.array([9, 4, 0]), np.array([2, 3, 1]))
     rows = [
-        prepare_subsets(ranked(values, 3, Fraction(1, 2), gamma, gap_aware=True), noise).draw_many(Seeded(1), 60)
+        prepare_subsets(rank_scores(values, 3, Fraction(1, 2), gamma, gap_aware=True), noise).draw_many(Seeded(1), 60)
         for values in (array, runs)
     ]
     assert [sorted(row) for row in np.array(rows[0]).tolist()] == [sorted(row) for row in np.array(rows[1]).tolist()]
@@ -428,7 +428,7 @@ def test_the_loss_of_a_set_is_that_of_the_first_rank_it_misses_and_the_last_it_h
 
 def test_the_exact_loss_is_what_the_floats_enclose():
     big = np.array([2**62 + 3, 2**62, -(2**62), -(2**62) - 5])
-    ranking = ranked(big, 2, Fraction(1, 3), Fraction(1, 4), gap_aware=True)
+    ranking = rank_scores(big, 2, Fraction(1, 3), Fraction(1, 4), gap_aware=True)
     classes = ranking.classes()
     for i in range(2):
         for j in range(2):
@@ -437,7 +437,7 @@ def test_the_exact_loss_is_what_the_floats_enclose():
     outside = int(big[1 - 1]) - int(big[2])
     inside = int(big[1]) - int(big[3])
     assert ranking.loss(1, 3) == Fraction(3, 4) * outside / 3 + Fraction(1, 4) * inside / 3
-    paper = ranked(big, 2, Fraction(1, 3), Fraction(1, 4), gap_aware=False)
+    paper = rank_scores(big, 2, Fraction(1, 3), Fraction(1, 4), gap_aware=False)
     assert paper.loss(0, 3) == Fraction(1, 12) * inside
 
 
@@ -495,7 +495,7 @@ def test_other_noise_is_drawn_in_groups():
 def test_large_groups_are_exact_too():
     """Classes of up to C(43, 3) subsets, Gumbel noise, against the closed form."""
     scores = np.concatenate([np.full(4, 1.0), 1.0 - 0.05 * np.arange(1, 41)])
-    ranking = ranked(scores, 4, Fraction(1), Fraction(9, 10), gap_aware=True)
+    ranking = rank_scores(scores, 4, Fraction(1), Fraction(9, 10), gap_aware=True)
     draw, stream = groups_of(ranking, GUMBEL).draw, WordStream(Seeded(23))
     law, counts = class_law(ranking.classes(), GUMBEL), np.zeros(161)
     for _ in range(sized(800, full=2000)):

@@ -86,7 +86,7 @@ def test_a_share_is_never_below_its_mass():
     assert (sizes >= shares.SHARES * np.exp(logs - found.unit)).all()
     assert (sizes >= 1).all()
     stream = WordStream(sl.testing.seeded(1))
-    assert not any(found.accepted(2, lambda: arb(-700).exp(), stream) for _ in range(50))
+    assert not any(found.accept(2, lambda: arb(-700).exp(), stream) for _ in range(50))
 
 
 def test_every_ticket_has_the_place_whose_share_it_lies_in():

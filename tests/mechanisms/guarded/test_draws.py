@@ -5,7 +5,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, PureDP, Scores
-from shortlist.audit.certified.sets import guarded_law as certified_law
+from shortlist.audit.certified.sets import law_of_guarded_set as certified_law
 from shortlist.mechanisms import GuardedTopK
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present

@@ -17,13 +17,13 @@ from shortlist import ApproxDP, PureDP, Scores
 from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
 from shortlist.exact.reals import ball
-from shortlist.exact.subsets import ranked
+from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms import sets as mechanism
 from shortlist.mechanisms.sets import junk_from, rho_of, share_of
 from shortlist.sampling import sets as module
-from shortlist.sampling.sets import guarded
-from shortlist.sampling.subsets import LateArrival
+from shortlist.sampling.sets import prepare_guard
+from shortlist.sampling.subsets import GuardArrivalTime
 from shortlist.utility.sets import cuts_of, guarded_chances, quality_of
 from tests.helpers.support import assert_law, full_size, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
@@ -38,8 +38,8 @@ ORACLES = {  # (Table 161), exponential: P(f) and the sets 01, 03, 04, 12, 14
 
 
 def small_guard(a, tau, x=X, k=2, rate=Fraction(4, 5), rho=Fraction(1, 2)):
-    ranking = ranked(np.array(x), k, rate, Fraction(1, 2), gap_aware=True)
-    return guarded(ranking, Fraction(a), Fraction(tau), junk_from(k, len(x), rho))
+    ranking = rank_scores(np.array(x), k, rate, Fraction(1, 2), gap_aware=True)
+    return prepare_guard(ranking, Fraction(a), Fraction(tau), junk_from(k, len(x), rho))
 
 
 @pytest.mark.parametrize(("a", "tau"), list(ORACLES))
@@ -140,7 +140,7 @@ def test_a_word_of_zeros_is_refined():
         low, high, bits = 0.0, 1e-19, 64
 
     zero: Any = Zero()
-    assert LateArrival(guard, guard.a, zero).low == 0.0
+    assert GuardArrivalTime(guard, guard.a, zero).low == 0.0
 
 
 def test_the_weight_of_the_junk_is_bracketed():

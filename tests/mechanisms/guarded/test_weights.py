@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.subsets import ranked
+from shortlist.exact.subsets import rank_scores
 from shortlist.sampling import subsets as subset_few
 from shortlist.sampling.sets import Family
 
@@ -23,7 +23,7 @@ SHAPES: dict[str, Callable[[int], Any]] = {
 @pytest.mark.parametrize(("d", "k"), [(2, 1), (9, 3), (80, 5), (1500, 10)])
 @pytest.mark.parametrize("rate", [Fraction(1, 50), Fraction(3)])
 def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape, d, k, rate):
-    ranking = ranked(SHAPES[shape](d), k, rate, Fraction(3, 5), gap_aware=True)
+    ranking = rank_scores(SHAPES[shape](d), k, rate, Fraction(3, 5), gap_aware=True)
     classes = ranking.classes()
     starts = np.minimum(np.arange(k) % 3, len(classes.fall) - 1)
     for family in (Family.junk(ranking, classes, starts), Family.all_but_junk(ranking, classes, starts)):
@@ -39,7 +39,7 @@ def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape
 
 
 def test_many_classes_are_left_to_cells(monkeypatch):
-    ranking = ranked(SHAPES["zipf"](100), 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
+    ranking = rank_scores(SHAPES["zipf"](100), 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
     family = Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64))
     monkeypatch.setattr(subset_few, "FEW", 10)
     assert family.quick_bounds() == family.bounds()
@@ -49,6 +49,6 @@ def test_what_is_kept_are_sizes_of_classes_alone():
     """The table knows d and k, both public."""
     subset_few.log_sizes.cache_clear()
     for values in (SHAPES["zipf"](100), SHAPES["flat"](100)):
-        ranking = ranked(values, 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
+        ranking = rank_scores(values, 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
         Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64)).quick_bounds()
     assert subset_few.log_sizes.cache_info().currsize == 1

@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified.lists import guarded_list_law as law
+from shortlist.audit.certified.lists import law_of_guarded_list as law
 from shortlist.audit.prove import prove_mechanism
 from shortlist.choose import choose_method
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
@@ -15,7 +15,6 @@ from shortlist.mechanisms import GuardedListTopK, OneshotTopK
 from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.lists import SHARE
 from shortlist.mechanisms.race import epsilon_of_a_round
-from shortlist.mechanisms.registry import Sought
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.support import assert_law, full_size, in_suite, sized
 from tests.helpers.typed import present
@@ -88,7 +87,7 @@ def test_one_shot_with_more_than_is_left_is_refuted(monkeypatch):
 def test_a_delta_is_never_a_loss(k, epsilon):
     scores = Scores((9000 / np.arange(1, 301) ** 0.8).astype(np.int64), monotone=True)
     without = GuardedListTopK(k=k, epsilon=epsilon)
-    with_delta = Sought(k=k, budget=ApproxDP(epsilon, 1e-6))
+    with_delta = GuardedListTopK(k=k, budget=ApproxDP(epsilon, 1e-6))
     assert with_delta.guard_probability(scores) == pytest.approx(without.guard_probability(scores), abs=1e-9)
     mean = np.arange(k + 1) / k
     assert with_delta.number_correct(scores) @ mean >= without.number_correct(scores) @ mean - 1e-6

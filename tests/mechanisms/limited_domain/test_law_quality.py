@@ -5,7 +5,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.audit.certified.unknown_domain import canonical_limited_law as canonical_law
-from shortlist.audit.certified.unknown_domain import limited_domain_law as law
+from shortlist.audit.certified.unknown_domain import law_of_limited_domain as law
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.utility.quality import ranks_within
 from shortlist.utility.unknown_domain import BarredRace

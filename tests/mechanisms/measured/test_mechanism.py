@@ -12,7 +12,7 @@ from shortlist.audit.certified import values as certified
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.exact.geometric import Geometric
-from shortlist.exact.thresholds import certified_rate, gaussian_rate, keeps
+from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
 from shortlist.mechanisms.values import _balanced
 from shortlist.testing import seeded
@@ -160,7 +160,7 @@ def test_the_parts_fit_the_budget(k, budget, public):
     else:
         assert k > 8
         left = Fraction(budget.epsilon) - Fraction(paid.epsilon)
-        assert parts.deviation == 1 / certified_rate(left, budget.delta / 2)
+        assert parts.deviation == 1 / certify_rate(left, budget.delta / 2)
         assert 2 * paid.delta <= budget.delta
         assert float(parts.deviation) == pytest.approx(1 / gaussian_rate(float(left), budget.delta / 2), rel=1e-6)
 

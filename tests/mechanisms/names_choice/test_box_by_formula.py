@@ -11,7 +11,7 @@ from flint import ctx
 
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.certified.base import PRECISION
-from shortlist.audit.certified.unknown_domain import choices, mixed_law, sets_law
+from shortlist.audit.certified.unknown_domain import choices, law_of_mixture, sets_law
 from shortlist.audit.prove import prove_mechanism
 from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import KeySet, NamesChoice
@@ -85,7 +85,7 @@ def mixture(branches, rate):
     @cache
     def law(counts):
         with ctx.workprec(PRECISION):
-            found = mixed_law(branches, Fraction(rate), counts, None, in_order=False)
+            found = law_of_mixture(branches, Fraction(rate), counts, None, in_order=False)
             return {key: float(chance) for key, chance in found.chances.items()}
 
     return law
@@ -198,7 +198,7 @@ def test_counts_and_weights_together_keep_the_sum_and_one_delta(rate, epsilon, d
     @cache
     def law(both):
         with ctx.workprec(PRECISION):
-            found = mixed_law(branches, Fraction(rate), *both, in_order=False)
+            found = law_of_mixture(branches, Fraction(rate), *both, in_order=False)
             return {key: float(chance) for key, chance in found.chances.items()}
 
     crowds = [crowd for size in range(4) for crowd in combinations_with_replacement(PEOPLE, size)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shortlist import PureDP
-from shortlist.audit.certified.base import Law, choice_law, custom, gap_density, guarded_choice, ordered_law, set_law
+from shortlist.audit.certified.base import Law, choice_law, choice_with_guard, custom, gap_density, ordered_law, set_law
 from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
@@ -50,10 +50,10 @@ def test_many_candidates_and_a_guard():
     assert [float(p) for p in choice_law(exponents, "exponential")] == pytest.approx(oracle, abs=1e-8)
     from flint import arb
 
-    law, guard = guarded_choice(exponents, arb(-60), Fraction(1, 4))
+    law, guard = choice_with_guard(exponents, arb(-60), Fraction(1, 4))
     assert [float(p) for p in law] == pytest.approx(oracle, abs=1e-5)
     assert 0 < float(guard) < 1e-6
-    assert float(guarded_choice(exponents, arb(9), Fraction(1, 4))[1]) > 0.85
+    assert float(choice_with_guard(exponents, arb(9), Fraction(1, 4))[1]) > 0.85
 
 
 def test_the_oracle_of_a_gap():

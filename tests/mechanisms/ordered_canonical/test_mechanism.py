@@ -175,7 +175,7 @@ def test_draws_decided_in_balls_follow_the_law(monkeypatch):
 @pytest.mark.traced
 def test_the_right_list_is_never_proposed_as_a_wrong_one(monkeypatch):
     """It has an arrival of its own: proposed once more, its chance is exactly nothing."""
-    monkeypatch.setattr(sequence_race, "shuffled_sequence", lambda reach, stream: [0, 1])
+    monkeypatch.setattr(sequence_race, "shuffle_sequence", lambda reach, stream: [0, 1])
     steps, _ = sequence_classes.ladder(np.array([5, 3, 2, 0]), 2, gap=True)
     proposal = sequence_race.envelope_of(steps, Fraction(1, 2)).propose(WordStream(sl.testing.seeded(1)))
     assert proposal.high == -np.inf

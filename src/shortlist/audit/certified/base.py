@@ -46,7 +46,7 @@ class RealLaw(Protocol):
     def log_moment(self, other: Self, order: float) -> float: ...
 
 
-def rounded_up(ball: arb) -> float:
+def round_up(ball: arb) -> float:
     """A float no smaller than anything in the ball.
 
     Raises
@@ -56,10 +56,10 @@ def rounded_up(ball: arb) -> float:
     """
     if ball.is_nan():
         raise ArithmeticError("a number could not be enclosed: more precision is needed")
-    return rounded(ball.upper(), +1)
+    return round_outward(ball.upper(), +1)
 
 
-def rounded(value: arb, way: int) -> float:
+def round_outward(value: arb, way: int) -> float:
     """The next float that way; what is impossible is known to be so, and stays 0."""
     return 0.0 if value.is_zero() else math.nextafter(float(value), way * math.inf)
 
@@ -103,10 +103,10 @@ class Curve:
 
     def complement(self) -> Curve:
         """1 minus this."""
-        return Curve(self.knots, tuple(_plus({fmpq(0): arb(1)}, _scaled(poly, arb(-1))) for poly in self.polys))
+        return Curve(self.knots, tuple(_plus({fmpq(0): arb(1)}, _scale(poly, arb(-1))) for poly in self.polys))
 
-    def scaled(self, factor: arb) -> Curve:
-        return Curve(self.knots, tuple(_scaled(poly, factor) for poly in self.polys))
+    def scale(self, factor: arb) -> Curve:
+        return Curve(self.knots, tuple(_scale(poly, factor) for poly in self.polys))
 
     def _with(self, other: Curve, join: Callable[[Poly, Poly], Poly]) -> Curve:
         knots = tuple(sorted({*self.knots, *other.knots}))
@@ -156,7 +156,7 @@ def _plus(one: Poly, two: Poly) -> Poly:
     return result
 
 
-def _scaled(poly: Poly, factor: arb) -> Poly:
+def _scale(poly: Poly, factor: arb) -> Poly:
     return {rate: coefficient * factor for rate, coefficient in poly.items()}
 
 
@@ -218,7 +218,7 @@ def custom(knots: Sequence[int | float | Fraction], slopes: Sequence[int | float
 
 def survival(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
     """P(at + scale N > z), as a function of z."""
-    return _placed(noise, scale, at, derivative=False)
+    return _place(noise, scale, at, derivative=False)
 
 
 def below(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
@@ -228,10 +228,10 @@ def below(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
 
 def density(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
     """The density of at + scale N at z."""
-    return _placed(noise, scale, at, derivative=True)
+    return _place(noise, scale, at, derivative=True)
 
 
-def _placed(noise: Pieces, scale: fmpq, at: fmpq, *, derivative: bool) -> Curve:
+def _place(noise: Pieces, scale: fmpq, at: fmpq, *, derivative: bool) -> Curve:
     knots, polys = noise
     curve = []
     for poly in polys:
@@ -325,7 +325,7 @@ def choice_law(exponents: Sequence[Number], noise: str) -> list[arb]:
     return [p * sum(_moments(without), start=arb(0)) for p, without in _left_out(chance)]
 
 
-def guarded_choice(exponents: Sequence[Number], guard: arb, share: Fraction) -> tuple[list[arb], arb]:
+def choice_with_guard(exponents: Sequence[Number], guard: arb, share: Fraction) -> tuple[list[arb], arb]:
     """(P[candidate i wins], P[the guard does]): exponential noise of rate 1, of rate `share` for the guard at `guard`.
 
     In s = e^-finish, candidate i arrives before s with probability p_i s, the guard with (s e^v)^a; all finish by

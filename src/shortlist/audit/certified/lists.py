@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, choice_law, guarded_choice, noise_name, ordered_law, rational
+from shortlist.audit.certified.base import Law, choice_law, choice_with_guard, noise_name, ordered_law, rational
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
@@ -48,7 +48,7 @@ def losses(x: Sequence[float], k: int) -> dict[tuple[int, ...], Fraction]:
 SLOPE, SWITCH_TAU = Fraction(1, 8), Fraction(40)
 
 
-def guarded_list_law(mechanism: GuardedListTopK, scores: Scores) -> Law:
+def law_of_guarded_list(mechanism: GuardedListTopK, scores: Scores) -> Law:
     """(list, the way it went); k is at most 2 where there is a guard."""
     x, k, zcdp = scores.values.tolist(), mechanism.k, type(mechanism.guarantee).__name__ == "ZCDP"
     lost, rate = losses(x, k), mechanism._rate(scores)
@@ -67,7 +67,7 @@ def guarded_list_law(mechanism: GuardedListTopK, scores: Scores) -> Law:
     else:
         crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
         guard = _heaviest(x, k, rate, _least_held(k)) + arb(rational(_tau(crowd)))
-        won, left = guarded_choice(exponents, guard, Fraction(1, 100))
+        won, left = choice_with_guard(exponents, guard, Fraction(1, 100))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(lost, won, strict=True)}
     return Law(chances | {(y, "one-shot"): left * p for y, p in after.items()})
 

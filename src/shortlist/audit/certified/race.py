@@ -24,7 +24,7 @@ from shortlist.audit.certified.base import (
     ordered_law,
     power,
     rational,
-    rounded_up,
+    round_up,
     set_law,
 )
 
@@ -62,7 +62,7 @@ def gaps_law(mechanism: TopKWithGaps, scores: Scores) -> Law:
     return Law(_densities(mechanism, scores, mechanism._scale(scores)), density=True)
 
 
-def measured_law(mechanism: MeasuredTopK, scores: Scores) -> Law:
+def law_of_measured_top_k(mechanism: MeasuredTopK, scores: Scores) -> Law:
     """The density of (order, gaps, measurements), of which values and gaps are a one-to-one function."""
     selection, measurement = mechanism._scales(scores)
     x, scale = [rational(value) for value in scores.values.tolist()], rational(measurement)
@@ -124,7 +124,7 @@ class Clocks:
         """ln of the sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
         with ctx.workprec(PRECISION):
             orders = _orders(self._beside(other), self.k)
-            return rounded_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)).log())
+            return round_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)).log())
 
     def _beside(self, other: Self) -> Pairs:
         """Clocks that are renamed, or all run faster by the same factor under both laws, tell the same."""
@@ -168,7 +168,7 @@ class _Order:
 @lru_cache(maxsize=4096)
 def _stick(clocks: Pairs, k: int, epsilon: Fraction) -> float:
     with ctx.workprec(PRECISION):
-        return rounded_up(sum((one.times * one.stick(epsilon) for one in _orders(clocks, k)), start=arb(0)))
+        return round_up(sum((one.times * one.stick(epsilon) for one in _orders(clocks, k)), start=arb(0)))
 
 
 @lru_cache

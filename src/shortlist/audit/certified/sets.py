@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, choice_law, guarded_choice, noise_name, power, rational, set_law
+from shortlist.audit.certified.base import Law, choice_law, choice_with_guard, noise_name, power, rational, set_law
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.sets import CanonicalTopK, GuardedTopK
@@ -27,7 +27,7 @@ def utilities(x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False)
     return result
 
 
-def rounded_utilities(x: Sequence[Any], k: int, span: Fraction) -> dict[tuple[int, ...], Fraction]:
+def utilities_in_users(x: Sequence[Any], k: int, span: Fraction) -> dict[tuple[int, ...], Fraction]:
     """u(y) = -ceil(max(M - m, 0) / span) span / 2: minus the users that y needs, each of whom moves M - m by span."""
     result = {}
     for subset in combinations(range(len(x)), k):
@@ -47,7 +47,7 @@ def public_gamma(k: int, d: int) -> Fraction:
 def canonical_law(mechanism: CanonicalTopK, scores: Scores) -> Law:
     """{set: chance} for all sets of k."""
     if mechanism.loss == "rounded" and mechanism.k < len(scores):
-        u = rounded_utilities(scores.values.tolist(), mechanism.k, scores.range_sensitivity)
+        u = utilities_in_users(scores.values.tolist(), mechanism.k, scores.range_sensitivity)
         return _won(mechanism, u, mechanism._rate(scores))
     return sets_law(mechanism, scores.values.tolist(), mechanism._rate(scores))
 
@@ -81,7 +81,7 @@ TAU, SWITCH_TAU, SLOPE = Fraction(2), Fraction(16), Fraction(1, 4)
 HALF = Fraction(1, 2)
 
 
-def guarded_law(mechanism: GuardedTopK, scores: Scores) -> Law:
+def law_of_guarded_set(mechanism: GuardedTopK, scores: Scores) -> Law:
     """(set, the way it went); without a guard it is canonical top-k, and for k > d / 2 the losers are chosen."""
     x = scores.values.tolist()
     k, mirrored = min(mechanism.k, len(x) - mechanism.k), 2 * mechanism.k > len(x)
@@ -95,7 +95,7 @@ def guarded_law(mechanism: GuardedTopK, scores: Scores) -> Law:
     u = {y: rate * value for y, value in utilities(x, k, _gamma(k, budget)).items()}
     ranks = sorted(range(len(x)), key=lambda i: (-x[i], i))
     junk = {y for y in u if _is_junk(*_class(y, ranks), k, rho)}
-    law, left = (_switched if budget == "ZCDP" else _raced)(u, junk, _hazard(k, len(x)))
+    law, left = (_switch if budget == "ZCDP" else _race_guard)(u, junk, _hazard(k, len(x)))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
     after = set_law(x, k, noise_name(one_shot.noise), one_shot.scale)
     chances |= {(y, "one-shot"): left * p for y, p in after.items()}
@@ -104,12 +104,12 @@ def guarded_law(mechanism: GuardedTopK, scores: Scores) -> Law:
     return Law(chances)
 
 
-def _raced(u: Utilities, junk: Sets, hazard: Fraction) -> tuple[list[arb], arb]:
+def _race_guard(u: Utilities, junk: Sets, hazard: Fraction) -> tuple[list[arb], arb]:
     """(P[each set wins], P[the guard does]): its score is tau above the weight of the junk (Definition 72)."""
-    return guarded_choice(list(u.values()), arb(rational(TAU)) + _weight(u, junk).log(), hazard)
+    return choice_with_guard(list(u.values()), arb(rational(TAU)) + _weight(u, junk).log(), hazard)
 
 
-def _switched(u: Utilities, junk: Sets, _: Fraction) -> tuple[list[arb], arb]:
+def _switch(u: Utilities, junk: Sets, _: Fraction) -> tuple[list[arb], arb]:
     """(P[canonical, and each set], P[one-shot]): the switch, then Gumbel noise on the sets (Definition 171)."""
     lead = _weight(u, u.keys() - junk).log() - _weight(u, junk).log()
     one_shot = 1 / (1 + (arb(rational(SLOPE)) * (lead - arb(rational(SWITCH_TAU)))).exp())

@@ -32,7 +32,7 @@ def rank_law(mechanism: Any, scores: Scores, scale: Fraction, noise: str) -> dic
     x = sorted((Fraction(value) for value in scores.values.tolist()), reverse=True)
     last = mechanism.limit or (len(x) - 1 if scores.public else RANKS)
     ranking = [*x, *[Fraction(0)] * (last + 1)]
-    shifts = [_added(mechanism.regularizer, j) for j in range(1, last + 1)]
+    shifts = [_regularize(mechanism.regularizer, j) for j in range(1, last + 1)]
     able = [j for j in range(last) if shifts[j] > -math.inf]
     exponents = [(ranking[j] - ranking[j + 1] + Fraction(shifts[j])) / scale for j in able]
     if noise == "gumbel":
@@ -40,7 +40,7 @@ def rank_law(mechanism: Any, scores: Scores, scale: Fraction, noise: str) -> dic
     return {able[i] + 1: chance for (i,), chance in ordered_law(exponents, 1, noise, 1).items()}
 
 
-def _added(regularizer: Any, rank: int) -> Any:
+def _regularize(regularizer: Any, rank: int) -> Any:
     if regularizer is None:
         return 0
     value = regularizer(rank) if callable(regularizer) else regularizer[rank - 1]
@@ -72,12 +72,12 @@ def stable_law(mechanism: StableTopK, scores: Scores) -> Law:
             if not mechanism.fill:
                 chances[j, members] = share
                 continue
-            for labels, part in _filled(mechanism, scores, members or ()).items():
+            for labels, part in _fill(mechanism, scores, members or ()).items():
                 chances[j, members is not None, labels] = share * part
     return Law(chances)
 
 
-def _filled(mechanism: StableTopK, scores: Scores, stable: tuple[int, ...]) -> dict[tuple[int, ...], arb]:
+def _fill(mechanism: StableTopK, scores: Scores, stable: tuple[int, ...]) -> dict[tuple[int, ...], arb]:
     """k labels of the stable set, or that set and as many others as make k: canonical rounds."""
     k, counts = mechanism.k, scores.values.tolist()
     assert k is not None

@@ -68,7 +68,7 @@ def transcript(rules: Rules, questions: Sequence[Number], outcomes: Sequence[Out
 def _noise(rules: Rules, scale: fmpq, at: fmpq) -> Curve:
     """The density of noise of that scale at z - at; with whole numbers its mass."""
     curve = density(NAMED[noise_name(rules.noise)], scale, at)
-    return curve.scaled(arb(scale) * (1 - power(-1 / scale))) if rules.whole else curve
+    return curve.scale(arb(scale) * (1 - power(-1 / scale))) if rules.whole else curve
 
 
 def _factor(rules: Rules, question: fmpq, outcome: Outcome) -> Curve:

@@ -24,7 +24,7 @@ def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
     return [i for i, count in enumerate(counts) if count > c], c
 
 
-def limited_domain_law(mechanism: LimitedDomainTopK, scores: Scores) -> Law:
+def law_of_limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> Law:
     """(labels in order, cut before the bar; whether the bar ended them)."""
     return lists_law(mechanism, scores.values.tolist())
 
@@ -37,7 +37,7 @@ def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
     bar = c + 1 + offset
     if noise_name(mechanism.noise) == "gumbel":
         weights = [power(rational(rate * counts[i])) for i in there]
-        return Law(_peeled(there, weights, many * power(rational(rate * bar)), mechanism.k))
+        return Law(_peel(there, weights, many * power(rational(rate * bar)), mechanism.k))
     k = min(mechanism.k, len(there) + 1)
     chances: dict[Any, arb] = {}
     for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
@@ -48,7 +48,7 @@ def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
     return Law(chances)
 
 
-def _peeled(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, arb]:
+def _peel(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, arb]:
     law: dict[Any, arb] = {}
     for n in range(min(k, len(there)) + 1):
         for order in permutations(range(len(there)), n):
@@ -175,10 +175,10 @@ def names_choice_law(mechanism: NamesChoice, scores: Scores) -> Law:
 def both_law(mechanism: NamesChoice, counts: Sequence[int], weights: Sequence[int] | None) -> Law:
     """The same with the weights of the same labels, in units of 2^-20."""
     rate = Fraction(mechanism.rate)
-    return mixed_law(mechanism.branches, rate, counts, weights, in_order=mechanism.in_order)
+    return law_of_mixture(mechanism.branches, rate, counts, weights, in_order=mechanism.in_order)
 
 
-def mixed_law(
+def law_of_mixture(
     branches: Sequence[Branch], rate: Fraction, counts: Sequence[int], weights: Sequence[int] | None, *, in_order: bool
 ) -> Law:
     """Of any branches, chosen at that rate."""

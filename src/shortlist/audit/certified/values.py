@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from flint import arb, ctx
 
 from shortlist.audit.certified import sets, unknown_domain
-from shortlist.audit.certified.base import PRECISION, Law, power, rational, rounded_up
+from shortlist.audit.certified.base import PRECISION, Law, power, rational, round_up
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.values import MeasuredSet, NoisyHistogram
@@ -29,15 +29,15 @@ class GaussianCounts:
         with ctx.workprec(PRECISION):
             e, mu, root = arb(rational(epsilon)), arb(rational(square)).sqrt(), arb(2).sqrt()
             if not square:
-                return max(0.0, rounded_up(1 - e.exp()))
+                return max(0.0, round_up(1 - e.exp()))
             here, there = ((e / mu - mu / 2) / root).erfc() / 2, ((e / mu + mu / 2) / root).erfc() / 2
-            return max(0.0, rounded_up(here - e.exp() * there))
+            return max(0.0, round_up(here - e.exp() * there))
 
     def log_moment(self, other: Self, order: float) -> float:
         """ln of the integral of density^order other^(1 - order), rounded up."""
         with ctx.workprec(PRECISION):
             r = arb(rational(order))
-            return rounded_up(r * (r - 1) * arb(rational(self._square(other))) / 2)
+            return round_up(r * (r - 1) * arb(rational(self._square(other))) / 2)
 
     def _square(self, other: Self) -> Fraction:
         return sum(((x - y) ** 2 for x, y in zip(self.places, other.places, strict=True)), Fraction(0))
@@ -75,7 +75,7 @@ LOW, HIGH = -9, 12
 """Values below and above are not told apart."""
 
 
-def measured_law(mechanism: MeasuredSet, scores: Scores) -> Law:
+def law_of_measured_set(mechanism: MeasuredSet, scores: Scores) -> Law:
     """{(set, its values in the order of their positions): chance}, for whole scores.
 
     The set comes with the way it was selected: by the guard, or by the branch for candidates that come from the data.
@@ -83,7 +83,7 @@ def measured_law(mechanism: MeasuredSet, scores: Scores) -> Law:
     parts: Any = mechanism._parts(scores.public)
     x = scores.values.tolist()
     if scores.public:
-        selected = sets.guarded_law(parts.selection, scores)
+        selected = sets.law_of_guarded_set(parts.selection, scores)
     else:
         selected = unknown_domain.both_law(parts.selection, x, None)
     chances: dict[Any, arb] = {}
