@@ -10,9 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import shortlist as sl
-from shortlist.sklearn import LogisticRegression, SelectKBest
-from shortlist.sklearn import estimators as features
-from shortlist.sklearn.estimators import CELL
+import shortlist.sklearn as features
+from shortlist.sklearn import CELL, LogisticRegression, SelectKBest
 from shortlist.testing import check_sensitivity, seeded
 from tests.sklearn.shared import UNFIT
 

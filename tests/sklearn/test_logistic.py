@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import shortlist as sl
+import shortlist.sklearn as logistic
 from shortlist.sklearn import LogisticRegression
-from shortlist.sklearn import estimators as logistic
 from shortlist.testing import seeded
 from tests.sklearn.shared import UNFIT
 
@@ -25,7 +25,7 @@ def loss(monkeypatch, one, two, epsilon=1.0):
         asked.append((sums.copy(), Fraction(epsilon) / sensitivity))
         return sums
 
-    monkeypatch.setattr(logistic, "noisy_sums", record)
+    monkeypatch.setattr(logistic, "add_noise", record)
     for X, y in (one, two):
         LogisticRegression(epsilon=epsilon).fit(X, y)
     half = len(asked) // 2

@@ -9,8 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import shortlist as sl
 from shortlist.privacy import ZCDP, ApproxDP, PureDP, Tuned
-from shortlist.sklearn import LogisticRegression, PrivateSearchCV
-from shortlist.sklearn.search import _score_epsilon, right_answers
+from shortlist.sklearn import LogisticRegression, PrivateSearchCV, _score_epsilon, right_answers
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present

@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shortlist.sklearn.estimators import (
+from shortlist.sklearn import (
     CELL,
     ROW,
-    bounded_rows,
-    clipped_cells,
-    noisy_sums,
+    add_noise,
+    bound_rows,
+    clip_cells,
     positive,
     signs,
     two_classes,
@@ -26,13 +26,13 @@ ODD = [0.0, -0.0, 1.0, -1.0, 0.3, 1e-320, -1e308, 1e308, math.nan, math.inf, -ma
 
 @pytest.mark.parametrize("clip", [1.0, 1e-3, 1e300, 5e-324])
 def test_one_row_is_bounded_whatever_it_holds(clip):
-    rows = bounded_rows(np.array(list(product(ODD, repeat=3))), clip, ROW)
+    rows = bound_rows(np.array(list(product(ODD, repeat=3))), clip, ROW)
     assert np.abs(rows).sum(axis=1).max() == ROW
     upper = np.triu_indices(3)
     squares = np.einsum("ij,ik->ijk", rows, rows)[:, upper[0], upper[1]]
     assert np.abs(squares).sum(axis=1).max() <= ROW**2
     for signed in (False, True):
-        cells = clipped_cells(np.array([ODD]), clip, signed=signed)
+        cells = clip_cells(np.array([ODD]), clip, signed=signed)
         assert cells.max() == CELL
         assert cells.min() == (-CELL if signed else 0)
 
@@ -40,11 +40,11 @@ def test_one_row_is_bounded_whatever_it_holds(clip):
 def test_many_small_numbers_do_not_round_above_the_bound():
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(2000, 40)) * 10.0 ** rng.integers(-5, 5, (2000, 1))
-    assert np.abs(bounded_rows(rows, 1.0, ROW)).sum(axis=1).max() <= ROW
+    assert np.abs(bound_rows(rows, 1.0, ROW)).sum(axis=1).max() <= ROW
 
 
 def test_noise_on_sums_is_rounded_laplace_noise_of_the_stated_scale():
-    sums = noisy_sums(np.zeros(4000, np.int64), sensitivity=6, epsilon=2.0, source=seeded(5))
+    sums = add_noise(np.zeros(4000, np.int64), sensitivity=6, epsilon=2.0, source=seeded(5))
     counts = np.bincount(np.clip(sums, -31, 30) + 31, minlength=62)
     assert_law(counts, rounded_laplace(3.0, 30), wrong=rounded_laplace(2.5, 30))
 

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from shortlist import NegativeBinomial, PureDP
-from shortlist.sklearn import LogisticRegression, PrivateSearchCV, SelectKBest
-from shortlist.sklearn.estimators import labels_of, numbers_of, same, signs
+from shortlist.sklearn import LogisticRegression, PrivateSearchCV, SelectKBest, labels_of, numbers_of, same, signs
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 

@@ -9,10 +9,10 @@ import pytest
 from flint import ctx
 
 import shortlist as sl
+import shortlist.tuning as question
 from shortlist import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
 from shortlist.audit.certified.base import PRECISION, best_law, generating
 from shortlist.privacy import Mixed, Tuned
-from shortlist.tuning import best as question
 from tests.accounting.test_tuned import EPSILON, one_run
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind

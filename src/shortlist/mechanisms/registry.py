@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.accounting.renyi import range_rho
+from shortlist.accounting.curves import range_rho
 from shortlist.exact.thresholds import OptimalTest
 from shortlist.mechanisms.base import Budget, DeltaBudget
 from shortlist.mechanisms.entry import MANY_NAMES, Audited, Compared, Entry, Fact, Method, Named, Request, Traced

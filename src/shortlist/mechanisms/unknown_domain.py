@@ -12,7 +12,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
 from shortlist.accounting.checks import number, up
-from shortlist.accounting.renyi import range_rho
+from shortlist.accounting.curves import range_rho
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset

@@ -9,46 +9,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from shortlist import release_io as io
 from shortlist._files import checked_path, write_text
 from shortlist._text import html_table, json_line, terminal_safe, text_table
-from shortlist.accounting.tuned import (
-    MOST_RUNS,
-    Binomial,
-    Capped,
-    Mixed,
-    NegativeBinomial,
-    Poisson,
-    RunLaw,
-    Tuned,
-    pure_cost,
-)
+from shortlist.accounting.tuned import MOST_RUNS, Capped, Mixed, NegativeBinomial, RunLaw, Tuned, pure_cost
 from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
-from shortlist.release_io import (
-    FLAG,
-    GUARANTEE,
-    LABEL,
-    REAL,
-    RECEIPT,
-    TEXT,
-    WHOLE,
-    Codec,
-    Damaged,
-    list_of,
-    optional,
-    parse_json,
-    word,
-)
-from shortlist.release_io import field as read_field
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, draw_number, draw_place, whole_shares
-
-if TYPE_CHECKING:
-    from shortlist.ledger.ledger import Receipt
-
 
 FORMAT = "shortlist tuned"
 VERSION = 1
@@ -156,8 +127,8 @@ class Best:
         if not isinstance(text, str | bytes):
             raise TypeError("text must be the JSON that best.to_json() gave")
         try:
-            return cls(output=None, **_fields(parse_json(text)))
-        except Damaged as damage:
+            return cls(output=None, **_fields(io.parse_json(text)))
+        except io.Damaged as damage:
             reason = str(damage)
         raise ValueError(f"this is no result of tuning that shortlist can read: {reason}")
 
@@ -172,55 +143,55 @@ def _write_candidate(candidate: Any) -> Any:
         if not all(type(name) is str for name in candidate):
             raise ValueError("a candidate has names that are no text, which JSON would lose; use pickle")
         return {"parameters": {name: _write_candidate(value) for name, value in candidate.items()}}
-    return LABEL.write(candidate)
+    return io.LABEL.write(candidate)
 
 
 def _read_candidate(value: Any) -> Any:
     if isinstance(value, dict) and set(value) == {"parameters"} and isinstance(value["parameters"], dict):
         return {name: _read_candidate(one) for name, one in value["parameters"].items()}
-    return LABEL.read(value)
+    return io.LABEL.read(value)
 
 
 def _read_score(value: Any) -> float:
-    score: float = REAL.read(value)
+    score: float = io.REAL.read(value)
     if math.isnan(score):
-        raise Damaged("a number is wanted")
+        raise io.Damaged("a number is wanted")
     return score
 
 
-FIELDS: dict[str, Codec] = {
-    "candidate": Codec(_write_candidate, _read_candidate),
-    "index": optional(WHOLE),
-    "score": optional(Codec(REAL.write, _read_score)),
-    "failed": FLAG,
-    "guarantee": GUARANTEE,
-    "charge": GUARANTEE,
-    "mechanism": TEXT,
-    "why": TEXT,
-    "notes": list_of(TEXT, tuple),
-    "unit": TEXT,
-    "neighbours": word("add-remove", "replace"),
-    "secure": FLAG,
-    "receipt": optional(RECEIPT),
+FIELDS: dict[str, io.Codec] = {
+    "candidate": io.Codec(_write_candidate, _read_candidate),
+    "index": io.optional(io.WHOLE),
+    "score": io.optional(io.Codec(io.REAL.write, _read_score)),
+    "failed": io.FLAG,
+    "guarantee": io.GUARANTEE,
+    "charge": io.GUARANTEE,
+    "mechanism": io.TEXT,
+    "why": io.TEXT,
+    "notes": io.list_of(io.TEXT, tuple),
+    "unit": io.TEXT,
+    "neighbours": io.word("add-remove", "replace"),
+    "secure": io.FLAG,
+    "receipt": io.optional(io.RECEIPT),
 }
 """What stands in JSON: all but the output."""
 
 
 def _fields(content: Any) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise Damaged(f'it does not say "format": "{FORMAT}"')
+        raise io.Damaged(f'it does not say "format": "{FORMAT}"')
     if type(content.get("version")) is not int or content["version"] != VERSION:
-        raise Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
+        raise io.Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
     if set(content) != {"format", "version", *FIELDS}:
-        raise Damaged("something is missing, or of a newer shortlist")
+        raise io.Damaged("something is missing, or of a newer shortlist")
     try:
-        fields = {name: read_field(name, codec, content[name]) for name, codec in FIELDS.items()}
+        fields = {name: io.field(name, codec, content[name]) for name, codec in FIELDS.items()}
     except RecursionError:
-        raise Damaged("it is nested too deeply") from None
+        raise io.Damaged("it is nested too deeply") from None
     if not isinstance(fields["guarantee"], Tuned):
-        raise Damaged("guarantee: that of tuning is wanted")
+        raise io.Damaged("guarantee: that of tuning is wanted")
     if (fields["index"] is None) != (fields["score"] is None):
-        raise Damaged("score and index do not agree")
+        raise io.Damaged("score and index do not agree")
     return fields
 
 
@@ -253,7 +224,10 @@ class Grid:
             ) from None
         if not candidates:
             raise ValueError("grid must not be empty: write grid=[0.1, 1.0, 10.0], for example")
-        return cls(candidates, whole_shares(_checked_weights(weights, len(candidates))))
+        shares = [Fraction(1)] * len(candidates) if weights is None else check_weights("weights", weights)
+        if len(shares) != len(candidates):
+            raise ValueError("weights must be one positive number for each candidate, or be left out")
+        return cls(candidates, whole_shares(shares))
 
     @property
     def shares(self) -> list[int]:
@@ -263,15 +237,6 @@ class Grid:
     def fresh(self, place: int) -> Any:
         """A copy for one run: what a run writes into its candidate is nobody else's."""
         return copy.deepcopy(self.candidates[place])
-
-
-def _checked_weights(weights: object, size: int) -> list[Fraction]:
-    if weights is None:
-        return [Fraction(1)] * size
-    shares = check_weights("weights", weights)
-    if len(shares) != size:
-        raise ValueError("weights must be one positive number for each candidate, or be left out")
-    return shares
 
 
 def one_run(guarantee: object, grid: Grid) -> Guarantee:
@@ -303,24 +268,6 @@ def _each(guarantee: object, grid: Grid) -> list[Any]:
     if isinstance(guarantee, Sequence) and len(guarantee) == len(grid.candidates):
         return list(guarantee)
     raise TypeError(NO_GUARANTEE)
-
-
-def checked_runs(runs: object, cap: int | None) -> RunLaw:
-    """A law of the number of runs, capped where a cap is given."""
-    if not isinstance(runs, NegativeBinomial | Poisson | Binomial | Capped):
-        raise TypeError("runs must be sl.NegativeBinomial(mean=10, eta=0), sl.Poisson(10) or sl.Binomial(20, 0.5)")
-    if cap is None:
-        return runs
-    if isinstance(runs, Capped):
-        raise TypeError("cap must be said once: leave cap= out, or give the law without one")
-    return Capped(runs, cap)
-
-
-def check_budget(budget: object) -> Budget:
-    """PureDP, ZCDP or ApproxDP."""
-    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
-        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=ApproxDP(4.0, 1e-6)")
-    return budget
 
 
 def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) -> RunLaw:
@@ -475,7 +422,7 @@ def tune(
     promised = Tuned(base, law)
     if budget is not None and check_budget(budget).excess(promised) > 0:
         raise ValueError(f"runs must fit the budget {budget}: give fewer runs on average, or leave runs= out")
-    many = _padded(law, pad)
+    many = _trainings(law, pad)
     if neighbours not in ("add-remove", "replace"):
         raise ValueError('neighbours must be "add-remove" or "replace"')
     if not isinstance(unit, str):
@@ -505,18 +452,30 @@ def tune(
 
 
 def _law(base: Guarantee, runs: RunLaw | None, budget: Guarantee | None, eta: float | None, cap: int | None) -> RunLaw:
-    if runs is not None:
-        if eta is not None:
-            raise TypeError(
-                "eta belongs to the law that budget= chooses: write runs=sl.NegativeBinomial(mean=9, eta=0)"
-            )
-        return checked_runs(runs, cap)
-    if budget is None:
-        raise TypeError("give runs=sl.NegativeBinomial(mean=10, eta=0), or budget=, for example budget=PureDP(1.0)")
-    return runs_within(base, check_budget(budget), 0.0 if eta is None else eta, cap)
+    """The law of the number of runs that was given, capped where a cap is; or the largest that fits the budget."""
+    if runs is None:
+        if budget is None:
+            raise TypeError("give runs=sl.NegativeBinomial(mean=10, eta=0), or budget=, for example budget=PureDP(1.0)")
+        return runs_within(base, check_budget(budget), 0.0 if eta is None else eta, cap)
+    if eta is not None:
+        raise TypeError("eta belongs to the law that budget= chooses: write runs=sl.NegativeBinomial(mean=9, eta=0)")
+    if not isinstance(runs, RunLaw):
+        raise TypeError("runs must be sl.NegativeBinomial(mean=10, eta=0), sl.Poisson(10) or sl.Binomial(20, 0.5)")
+    if cap is None:
+        return runs
+    if isinstance(runs, Capped):
+        raise TypeError("cap must be said once: leave cap= out, or give the law without one")
+    return Capped(runs, cap)
 
 
-def _padded(law: RunLaw, pad: bool) -> int | None:
+def check_budget(budget: object) -> Budget:
+    """PureDP, ZCDP or ApproxDP."""
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=ApproxDP(4.0, 1e-6)")
+    return budget
+
+
+def _trainings(law: RunLaw, pad: bool) -> int | None:
     """How many trainings are always run; None where only those that count are."""
     if pad not in (True, False):
         raise TypeError("pad must be True or False")
