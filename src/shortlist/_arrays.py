@@ -54,7 +54,7 @@ class Frame:
     """The caller's own kind of frame, in words that are public and nothing but words.
 
     `engine` is a library by name; `types` are its own names for the types of the item columns
-    (`shortlist._frames` knows which there are), or none where they are to be told from the items.
+    (`shortlist.release_io` knows which there are), or none where they are to be told from the items.
     """
 
     engine: Engine

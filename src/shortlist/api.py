@@ -11,16 +11,14 @@ from shortlist._runtime import late
 from shortlist._text import kind_of_words, other_word
 from shortlist.choose import budget_within, mechanism_for, warn_if_absurd
 from shortlist.errors import bad_type
-from shortlist.grouped_release import GroupedRelease
-from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
 from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms.base import check_ledger, check_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import PlainWords, Scores, as_scores
+from shortlist.scores import GroupedScores, PlainWords, Scores, as_scores
 from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
 if TYPE_CHECKING:
@@ -296,7 +294,7 @@ def _answered(
         reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
         return request.released(groups, source, reservation)
     data = as_scores(scores, **words)
-    most, weighed = data._most, data._capped is not None
+    most, weighed = data.most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     warn_if_absurd(mechanism.guarantee, allow_large)
     data, source = turned(data, bool(plan["largest"])), check_source(rng)

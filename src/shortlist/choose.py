@@ -16,6 +16,7 @@ import numpy as np
 
 from shortlist._arrays import checked_flag, checked_flags
 from shortlist._text import Advice, meant
+from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.errors import Text, bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import (
@@ -31,9 +32,8 @@ from shortlist.mechanisms.partition import choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS
 from shortlist.mechanisms.sets import worth_delta
-from shortlist.pages.summary import ABSURD, epsilon_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
-from shortlist.smallest import check_smallest
+from shortlist.scores import check_smallest
 
 FEWEST_GUARDED, MOST_GUARDED = 8, 100
 """Items of a guarded list: one-shot is as good for fewer, and for more the junk takes long to count."""
@@ -278,10 +278,10 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
 
 def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
     """Say it once where an epsilon promises nothing, unless that was written down."""
-    if not checked_flag("allow_large", allow_large) and epsilon_of(guarantee) > ABSURD:
+    if not checked_flag("allow_large", allow_large) and as_epsilon(guarantee) > ABSURD_EPSILON:
         warnings.warn(
-            f"an epsilon above {ABSURD:g} promises nobody anything: see sl.risk({epsilon_of(guarantee):g}), and write "
-            "a smaller one; or allow_large=True if the data are public or made up",
+            f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({as_epsilon(guarantee):g}), "
+            "and write a smaller one; or allow_large=True if the data are public or made up",
             Advice,
             stacklevel=_calls_inside(),
         )

@@ -11,14 +11,11 @@ from shortlist._runtime import changed, settle
 from shortlist.accounting.checks import number
 from shortlist.choose import checked_budget_of, mechanism_for
 from shortlist.errors import bad_value
-from shortlist.extras import NOTHING_ELSE, Extras
-from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.release import Release
-from shortlist.scores import Scores
-from shortlist.smallest import smallest_first
+from shortlist.release import NOTHING_ELSE, Extras, Release
+from shortlist.scores import GroupedScores, Scores
 
 
 def group_request(groups: GroupedScores, k: Any, least: float | None = None, **plan: Any) -> GroupRequest:
@@ -48,7 +45,7 @@ def finished(release: Release, why: str, keeps_order: bool, k: int | None, least
 
 def turned(scores: Scores, largest: bool) -> Scores:
     """The scores as they are, or negated where the smallest are wanted."""
-    return scores if largest else smallest_first(scores)
+    return scores if largest else scores._negate()
 
 
 def check_least(at_least: object, has_values: bool) -> float | None:

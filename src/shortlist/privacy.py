@@ -1,10 +1,10 @@
 """Guarantees as values, their conversions, their composition and their calibration; and the ledger that books them."""
 
-from shortlist.accounting.calibrate import Budget, calibrate
 from shortlist.accounting.guarantees import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    Budget,
     Composition,
     ExPost,
     Guarantee,
@@ -12,6 +12,7 @@ from shortlist.accounting.guarantees import (
     PureDP,
     RenyiDP,
     ThinnedRange,
+    calibrate,
     compose,
 )
 from shortlist.accounting.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned

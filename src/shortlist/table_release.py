@@ -13,17 +13,15 @@ from typing import Any
 
 from shortlist.choose import mechanism_for, warn_if_absurd
 from shortlist.errors import bad_type
-from shortlist.grouped_release import GroupedRelease
-from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.list_request import finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import check_ledger, check_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Ledger, Reservation
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import PlainWords, Scores
+from shortlist.scores import GroupedScores, PlainWords, Scores
 from shortlist.table_words import TABLE_WORDS
 from shortlist.tables.candidates import listed_in_words
 from shortlist.tables.count import OpenTable, Progress, check_asked, open_table

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from shortlist.accounting.renyi import largest_range
+from shortlist.accounting.curves import largest_range
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate, compose
 from tests.helpers.typed import present
 

@@ -13,8 +13,7 @@ from scipy.special import gammaln
 
 from shortlist.accounting import compose as accountant
 from shortlist.accounting.compose import connect, convolve
-from shortlist.accounting.curves import Pair, forward, two_point
-from shortlist.accounting.renyi import many_rounds, one_round, recursion
+from shortlist.accounting.curves import Pair, forward, many_rounds, one_round, recursion, two_point
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
 from tests.helpers.typed import of_kind
 

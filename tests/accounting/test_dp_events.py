@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from shortlist.accounting.renyi import pure_rho, range_rho
+from shortlist.accounting.curves import pure_rho, range_rho
 from shortlist.privacy import (
     ZCDP,
     ApproxDP,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.accounting.renyi import pure_rho, range_rho
+from shortlist.accounting.curves import pure_rho, range_rho
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, ExPost, GumbelDP, PureDP, RenyiDP, compose
 from tests.helpers.typed import present
 

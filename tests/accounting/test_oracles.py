@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.accounting.curves import backward, backward_renyi, forward, forward_renyi
-from shortlist.accounting.renyi import many_rounds
+from shortlist.accounting.curves import backward, backward_renyi, forward, forward_renyi, many_rounds
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
 
 

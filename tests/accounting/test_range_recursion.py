@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from shortlist._arrays import Floats
-from shortlist.accounting import renyi as range_recursion
-from shortlist.accounting.renyi import many_rounds, one_round, recursion
+from shortlist.accounting import curves as range_recursion
+from shortlist.accounting.curves import many_rounds, one_round, recursion
 
 fresh = recursion.__wrapped__
 

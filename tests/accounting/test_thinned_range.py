@@ -6,7 +6,7 @@ import pytest
 
 from shortlist import Ledger
 from shortlist.accounting.checks import up
-from shortlist.accounting.renyi import range_rho
+from shortlist.accounting.curves import range_rho
 from shortlist.ledger.filter import cost_of
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from tests.helpers.typed import present

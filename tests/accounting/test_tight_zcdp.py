@@ -11,7 +11,7 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from shortlist import Ledger, Scores
-from shortlist.accounting.renyi import SMALL, largest_range, pure_rho, range_rho
+from shortlist.accounting.curves import SMALL, largest_range, pure_rho, range_rho
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK, JointTopK, LargeGap, NoisyMax, OneshotTopK
 from shortlist.mechanisms.race import epsilon_of_a_round

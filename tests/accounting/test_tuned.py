@@ -8,8 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from shortlist.accounting import compose as accountant
-from shortlist.accounting.curves import Curves, gaussian, symmetric
-from shortlist.accounting.renyi import range_rho
+from shortlist.accounting.curves import Curves, gaussian, range_rho, symmetric
 from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, pure_cost, tuned
 from shortlist.audit.certified.base import PRECISION, best_law, generating, power, rational
 from shortlist.audit.enumeration import neighbours, prove

@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.accounting.renyi import pure_rho
+from shortlist.accounting.curves import pure_rho
 from shortlist.mechanisms import HybridSparseVector, HybridTopK, SparseVector, TopKWithGaps
 from shortlist.privacy import ZCDP, ApproxDP
 

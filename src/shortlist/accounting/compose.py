@@ -34,8 +34,17 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import sum_up
-from shortlist.accounting.curves import ULP, Curves, Pair, Profile, Renyi, symmetric
-from shortlist.accounting.renyi import renyi_delta, renyi_epsilon, renyi_profile
+from shortlist.accounting.curves import (
+    ULP,
+    Curves,
+    Pair,
+    Profile,
+    Renyi,
+    renyi_delta,
+    renyi_epsilon,
+    renyi_profile,
+    symmetric,
+)
 from shortlist.exact.search import find_crossing
 
 POINTS = 2**16

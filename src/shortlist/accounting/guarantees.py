@@ -12,6 +12,8 @@ never understate the loss: epsilon, delta, rho and Renyi divergence up, trade-of
 `delta_bounds` add the number that no accountant could go below.
 
 Finer promises than epsilon and delta: Renyi divergences, bounded range, Gumbel values, costs of one outcome.
+
+`calibrate` finds the largest parameter that a budget allows.
 """
 
 from __future__ import annotations
@@ -19,34 +21,37 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self, cast
+from importlib import import_module
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting import compose as accountant
 from shortlist.accounting import curves as gumbel
-from shortlist.accounting import renyi as bounded_range
 from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
 from shortlist.accounting.curves import (
     ULP,
     Curves,
+    Pair,
     Profile,
     Renyi,
     gaussian,
+    pure_rho,
+    range_rho,
+    renyi_profile,
     symmetric,
     thinned,
     two_point,
     two_point_renyi,
 )
-from shortlist.accounting.interop import dp_event, pld
-from shortlist.accounting.renyi import pure_rho, range_rho, renyi_profile
-from shortlist.errors import bad_value
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.reals import ball, exactly
+from shortlist.exact.search import find_crossing
 
 BITS = 128
 SLACK = 1 + 2.0**-40
@@ -181,13 +186,13 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
 def ranged(epsilon: float) -> Curves:
     """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`."""
     return Curves(
-        renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
-        pairs=(bounded_range.one_round(epsilon),),
-        witness=lambda order: (bounded_range.worst_law(epsilon, order),),
+        renyi=lambda orders: gumbel.range_renyi(epsilon, orders),
+        pairs=(gumbel.one_round(epsilon),),
+        witness=lambda order: (gumbel.worst_law(epsilon, order),),
         pure=epsilon,
         rho=range_rho(epsilon),
         joint=True,
-        blocks=partial(bounded_range.blocks, epsilon) if epsilon < bounded_range.BOUNDED_RANGE_WIDEST else None,
+        blocks=partial(gumbel.blocks, epsilon) if epsilon < gumbel.BOUNDED_RANGE_WIDEST else None,
     )
 
 
@@ -196,10 +201,10 @@ def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
     pure = up(Fraction(epsilon) * rounds)
 
     def renyi(orders: Floats) -> Floats:
-        return rounds * bounded_range.range_renyi(epsilon, orders) * (1 + 1e-15)
+        return rounds * gumbel.range_renyi(epsilon, orders) * (1 + 1e-15)
 
     by_renyi = renyi_profile(renyi)
-    in_blocks = bounded_range.blocks(epsilon, rounds) if epsilon < bounded_range.BOUNDED_RANGE_WIDEST else None
+    in_blocks = gumbel.blocks(epsilon, rounds) if epsilon < gumbel.BOUNDED_RANGE_WIDEST else None
 
     def half(x: Floats) -> Floats:
         rest = by_renyi(x)
@@ -229,6 +234,66 @@ def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
             f"{-1 / math.expm1(-mu):.6g} on, so no pure and no zCDP guarantee exists; ask for ApproxDP"
         ),
     )
+
+
+TAIL = 1e-15
+"""Mass that may be counted as an infinite loss; it is added to every delta."""
+MOST_POINTS = 1_000_000
+
+
+def dp_event(guarantee: Guarantee) -> Any:
+    """`guarantee` as an event of dp-accounting: a sum of zCDP events, each with its count.
+
+    Its accountants know no bounded range, no randomised response under add/remove, and no Gumbel value; a
+    zCDP event is sound under each of its neighbouring relations, and its count is heeded (that of a
+    randomised response was not, in version 0.6).
+
+    Raises
+    ------
+    ImportError
+        if dp-accounting is not installed.
+    ValueError
+        if there is no zCDP guarantee, or it has a delta of its own, which no event can say.
+    """
+    try:
+        events: Any = import_module("dp_accounting.dp_event")
+    except ImportError as missing:
+        raise ImportError("to_dp_event needs dp-accounting: pip install dp-accounting") from missing
+    parts = []
+    for part, times in guarantee.charges:
+        zcdp = part.as_zcdp()
+        if zcdp is None or zcdp.delta:
+            raise ValueError(f"dp-accounting has no event for {part}: {part.why_not() or 'its delta cannot be said'}")
+        parts.append(events.SelfComposedDpEvent(events.ZCDpEvent(rho=zcdp.rho), times))
+    return events.ComposedDpEvent(parts)
+
+
+def pld(guarantee: Guarantee, step: float) -> Any:
+    """`guarantee` as a privacy loss distribution of dp-accounting: chords of its profile between multiples of `step`.
+
+    The profile is that of both orders of neighbours, so the one distribution stands for adding and for removing; chords
+    lie above it, so every number that follows is an upper bound.
+
+    Raises
+    ------
+    ImportError
+        if dp-accounting is not installed.
+    ValueError
+        for a step that is not positive, or so small that the losses need more than a million of them.
+    """
+    width = number("step", step, above=True)
+    pair = Pair(accountant.whole_profile(guarantee.curves()), 1, accountant.pure_total(guarantee.curves()))
+    far = accountant.reach(pair, TAIL)
+    if not far / width < MOST_POINTS / 2:
+        raise bad_value(f"$step must be larger: losses up to {far:g} need at most a million of them; write $step=1e-3")
+    try:
+        masses: Any = import_module("dp_accounting.pld.pld_pmf")
+        distributions: Any = import_module("dp_accounting.pld.privacy_loss_distribution")
+    except ImportError as missing:
+        raise ImportError("to_pld needs dp-accounting: pip install dp-accounting") from missing
+    atoms = accountant.connect(pair, far, width, 2 * math.ceil(far / width))
+    known = dict(zip(atoms.places.tolist(), atoms.masses.tolist(), strict=True))
+    return distributions.PrivacyLossDistribution(masses.create_pmf(known, width, atoms.infinite, True))
 
 
 class Guarantee(ABC):
@@ -498,6 +563,19 @@ class Composition(Guarantee):
         return tuple((curves, many * times) for part, many in self.parts for curves, times in part.curves())
 
 
+ABSURD_EPSILON = 30.0
+"""Above it an epsilon promises nothing that anybody would notice."""
+TINY_DELTA = 1e-6
+"""The delta at which guarantees without an epsilon are told as one."""
+
+
+def as_epsilon(guarantee: Guarantee) -> float:
+    """Return the epsilon that tells how much is promised; of guarantees without one, that at a tiny delta."""
+    if isinstance(guarantee, PureDP | ApproxDP):
+        return guarantee.epsilon
+    return guarantee.epsilon_at(TINY_DELTA + getattr(guarantee, "delta", 0.0))
+
+
 def compose(*guarantees: Guarantee) -> Guarantee:
     """All of them together; the best of all sound routes answers (docs/accounting.md).
 
@@ -752,3 +830,74 @@ class ExPost(Guarantee):
         if currency is not PureDP:
             raise ValueError("an unused epsilon comes back in PureDP only: other currencies average over outcomes")
         return -up(Fraction(self.cost) - Fraction(self.epsilon))
+
+
+class Budget(Protocol):
+    """PureDP, ZCDP and ApproxDP: guarantees that can say whether another one is within them.
+
+    Examples
+    --------
+    >>> from shortlist.privacy import PureDP
+    >>> PureDP(1.0).excess(PureDP(0.5)) < 0 < PureDP(1.0).excess(PureDP(2.0))
+    True
+    """
+
+    def excess(self, guarantee: Guarantee) -> float:
+        """How far `guarantee` is beyond this budget, as a logarithm: it fits if that is not positive."""
+        ...
+
+
+LARGEST = 700.0
+"""Parameters are sought between e^-700 and e^700."""
+
+
+def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, near: float = 1.0) -> float:
+    """The largest parameter whose guarantee fits `budget`; rounded down, so that noise is rounded up.
+
+    Parameters
+    ----------
+    guarantee_of
+        From an epsilon per round, a mu, or any parameter that costs more the larger it is, to what it promises.
+    budget
+        PureDP, ZCDP or ApproxDP.
+    near
+        Where to begin; the nearer, the faster.
+
+    Returns
+    -------
+    float
+        x with budget.excess(guarantee_of(x)) <= 0, checked; no number above x (1 + 1e-9) has it.
+
+    Raises
+    ------
+    ValueError
+        if no parameter fits, with the reason.
+
+    Examples
+    --------
+    >>> from shortlist.privacy import ApproxDP, GumbelDP
+    >>> scale = 1 / calibrate(lambda mu: GumbelDP(mu, k=10), ApproxDP(epsilon=1.0, delta=1e-5))
+    >>> round(scale, 4)
+    16.7012
+    """
+
+    if not hasattr(budget, "excess"):
+        raise bad_type("$budget must be PureDP(..), ZCDP(..) or ApproxDP(..)")
+
+    def excess(log_x: float) -> float:
+        return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)
+
+    first = min(max(math.log(number("near", near, above=True)), -LARGEST / 2), LARGEST / 2)
+    start = (first, excess(first))
+    down, step = start[1] > 0, 0.01
+    while abs(start[0]) < LARGEST:
+        step = min(max(min(abs(start[1]), 5.0), 1.5 * step), LARGEST - abs(start[0]))
+        next_x = start[0] - step if down else start[0] + step
+        end = (next_x, excess(next_x))
+        if (end[1] > 0) != down:
+            low, high = (end, start) if down else (start, end)
+            return math.exp(find_crossing(excess, low, high, 1e-10)[0])
+        start = end
+    if not down:
+        raise ValueError(f"every parameter fits the budget {budget}: there is no largest one")
+    raise ValueError(f"no parameter fits the budget {budget}: {guarantee_of(1.0).why_not() or 'write a larger budget'}")

@@ -14,9 +14,19 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.accounting.checks import count, number, up
 from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_total, thinning_total, whole_profile
-from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, gaussian, symmetric, two_point
+from shortlist.accounting.curves import (
+    COARSE,
+    ULP,
+    Curves,
+    Profile,
+    Renyi,
+    gaussian,
+    pure_rho,
+    renyi_profile,
+    symmetric,
+    two_point,
+)
 from shortlist.accounting.guarantees import Guarantee, stored
-from shortlist.accounting.renyi import COARSE, pure_rho, renyi_profile
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import bisect, neighbours
 

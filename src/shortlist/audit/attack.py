@@ -262,7 +262,7 @@ def _where(mechanism: Mechanism, method: str) -> int:
 
 def _number_labels(sample: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
-    numbers = np.array([*map(label_number, scores._named(range(scores._size), by_weight=False)), -1])
+    numbers = np.array([*map(label_number, scores._content.names(range(scores._size))), -1])
     labels = numbers[sample.indices]
     if not ordered:
         labels = np.sort(np.where(labels < 0, LAST, labels), axis=1)

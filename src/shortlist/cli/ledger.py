@@ -14,7 +14,7 @@ import typer
 
 from shortlist._text import csv_table, json_line, terminal_safe, text_table
 from shortlist.accounting.checks import number_text
-from shortlist.accounting.renyi import largest_range
+from shortlist.accounting.curves import largest_range
 from shortlist.cli.output import (
     Described,
     Hinting,

@@ -25,14 +25,12 @@ from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.exact.reals import floor_to_float
-from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
-from shortlist.release import Release
+from shortlist.release import NOTHING_ELSE, Extras, Release, undo_negation
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import NOTE, question_of, turned_back
+from shortlist.scores import SMALLEST_NOTE, Pick, Scores, ScoreWords, as_scores
 
 Budget = PureDP | ZCDP | ApproxDP
 """What may be paid with."""
@@ -176,7 +174,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > scores._size:
         raise bad_value(f"$k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if scores._values is not None and not _at_least(scores._values, k):
+    if scores.numbered and not _at_least(scores._numbers, k):
         raise bad_value(f"$k={k} is more than the candidates that may be chosen (those above -inf)")
 
 
@@ -400,7 +398,7 @@ def refund(reservation: Reservation, charge: Guarantee) -> None:
 
 def score_notes(scores: Scores, *, values: bool) -> tuple[str, ...]:
     """Which end of the scores it is about; and with values, what counts are counts of where each person keeps a few."""
-    said = [NOTE] if scores._turned else []
+    said = [SMALLEST_NOTE] if scores._negated else []
     if values and scores.most is not None:
         items = "1 item" if scores.most == 1 else f"{scores.most:,} items"
         own = f"each {scores.unit} counts for {items} at most, drawn from their own"
@@ -449,7 +447,7 @@ class Draws:
 
     def undo_negation(self, scores: Scores, first: int = 0) -> Draws:
         """With reals from this column on as values of the scores themselves, where these were negated."""
-        if not scores._turned or self.reals is None:
+        if not scores._negated or self.reals is None:
             return self
         return replace(self, reals=np.column_stack([self.reals[:, :first], 0.0 - self.reals[:, first:]]))
 
@@ -518,7 +516,7 @@ class Mechanism(ABC):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         """The question, from what the caller passed."""
-        return question_of(scores, question)
+        return as_scores(scores, **question)
 
     @abstractmethod
     def _check(self, scores: Scores) -> None:
@@ -548,7 +546,7 @@ class Mechanism(ABC):
     @final
     def _check_turned(self, scores: Scores) -> None:
         """Refuse negated scores where they mean nothing."""
-        if scores._turned and self.largest_only:
+        if scores._negated and self.largest_only:
             raise bad_value(f"{self.name} is about the largest scores alone: leave $largest=False out")
 
     @final
@@ -615,7 +613,7 @@ class Mechanism(ABC):
         if ledger is None:
             return None
         unit = f"{scores.unit} ({scores.neighbours})"
-        source = ledger_note(source_of(scores), largest=not scores._turned, secure=secure, said=said)
+        source = ledger_note(source_of(scores), largest=not scores._negated, secure=secure, said=said)
         return self._reserve(ledger, self._privacy_cost(scores), purpose, unit, source)
 
     @final
@@ -628,7 +626,7 @@ class Mechanism(ABC):
             refund(reservation, self._kept(outcome))
         items = None
         if outcome.indices is not None:
-            items = scores._named(outcome.indices, by_weight=outcome.by_weight)
+            items = scores._name([Pick(0, outcome.indices, outcome.by_weight)])[0]
         if reservation is None:
             return self._make_release(scores, outcome, items, source.secure, None)
         release = self._make_release(scores, outcome, items, source.secure, reservation.receipt())
@@ -640,7 +638,7 @@ class Mechanism(ABC):
     ) -> Release:
         """What was drawn, as a release, once the winners are named."""
         guarantee, charge = self._privacy_cost(scores)
-        extras = turned_back(outcome.extras) if scores._turned else outcome.extras
+        extras = undo_negation(outcome.extras) if scores._negated else outcome.extras
         if scores.public and scores._has_names:
             extras = changed(extras, candidates=scores._size)
         release = Release(
@@ -650,7 +648,7 @@ class Mechanism(ABC):
             ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
-            mechanism=f"{self.name}, on negated scores" if scores._turned else self.name,
+            mechanism=f"{self.name}, on negated scores" if scores._negated else self.name,
             why="named by the caller",
             unit=scores.unit,
             neighbours=scores.neighbours,

@@ -19,8 +19,6 @@ from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.margins import margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import to_float
-from shortlist.extras import Extras
-from shortlist.labels import typed
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -38,6 +36,7 @@ from shortlist.mechanisms.base import (
     record_of,
 )
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
+from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Rows, Work, race
 from shortlist.sampling.stable import lead_of
@@ -396,7 +395,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
     def _place(self, scores: Scores) -> int:
         """The position of the winner that is given; from public facts."""
         labels = range(scores._size) if scores._labels is None else scores._labels
-        place = next((i for i, label in enumerate(labels) if typed((label,)) == typed((self.winner,))), None)
+        place = next((i for i, label in enumerate(labels) if type_key((label,)) == type_key((self.winner,))), None)
         if place is None:
             raise ValueError("winner must be one of the candidates: a label, or a position where there are no labels")
         if scores._numbers[place] == -np.inf:
@@ -548,7 +547,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - to_float(Fraction(EULER) * scale)
-        note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._turned else GUMBEL_VALUES_NOTE
+        note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
         return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(

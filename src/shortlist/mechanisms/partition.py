@@ -21,7 +21,6 @@ from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
-from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     MISSING,
     Budgeted,
@@ -51,6 +50,7 @@ from shortlist.mechanisms.unknown_domain import (
     quick_list,
 )
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffle

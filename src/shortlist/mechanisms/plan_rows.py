@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.renyi import range_rho
+from shortlist.accounting.curves import range_rho
 from shortlist.privacy import ZCDP, ApproxDP
 from shortlist.scores import Scores
 

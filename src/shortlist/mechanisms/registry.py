@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.accounting.renyi import range_rho
+from shortlist.accounting.curves import range_rho
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import OptimalTest
 from shortlist.mechanisms.base import Budget, DeltaBudget

@@ -18,7 +18,6 @@ from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
-from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     LEAST_DELTA,
     MISSING,
@@ -46,6 +45,7 @@ from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.sets import CanonicalTopK
 from shortlist.mechanisms.unknown_domain import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate, compose
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, passes_many, rational_winners
 from shortlist.scores import Scores, ScoreWords
@@ -139,7 +139,7 @@ class LargeGap(Budgeted[Budget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         k = int(gap_ranks(self, scores, source, 1)[0])
-        how = "rise" if scores._turned else "fall off"
+        how = "rise" if scores._negated else "fall off"
         return Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     @property
@@ -357,7 +357,7 @@ def are_general(scores: Scores) -> bool:
     """Whether a public list has other scores than whole-number counts under add/remove: from public facts."""
     counts = scores.monotone and scores.largest_sensitivity == 1 and not isinstance(scores.sensitivity, tuple | list)
     numbers = scores._numbers if scores._names is None else scores._names.scores
-    whole = numbers.dtype.kind != "f" and not scores._turned  # negated counts are none
+    whole = numbers.dtype.kind != "f" and not scores._negated  # negated counts are none
     return scores.public and not (counts and whole and scores.neighbours == "add-remove")
 
 

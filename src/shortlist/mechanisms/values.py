@@ -16,7 +16,6 @@ from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.exact.reals import floor_of, floor_to_float, total
 from shortlist.exact.thresholds import certify_rate, gaussian_rate
-from shortlist.extras import Extras
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -40,6 +39,7 @@ from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offe
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Work, race
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
@@ -136,7 +136,7 @@ class NoisyHistogram(Budgeted[Budget]):
         return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
 
     def _note(self, scores: Scores) -> str:
-        way = "low" if scores._turned else "high"
+        way = "low" if scores._negated else "high"
         return f"whoever is on the list because its noise was {way} is shown too {way}"
 
     def release_many(

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
 from shortlist._runtime import version
-from shortlist._text import as_sentence, label_text, page_safe, terminal_safe
+from shortlist._text import LEAD, OVER, as_sentence, label_text, page_safe, terminal_safe
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.errors import bad_type
 from shortlist.pages.summary import (
-    LEAD,
-    OVER,
     UNORDERED,
     came,
     declared_in_words,
@@ -29,10 +27,9 @@ from shortlist.pages.summary import (
 from shortlist.pages.theme import caution_in, facts, meter, page, price_in, risk_box, sources
 
 if TYPE_CHECKING:
-    from shortlist.grouped_release import GroupedRelease
     from shortlist.ledger.filter import Balance
     from shortlist.ledger.ledger import Receipt
-    from shortlist.release import Release
+    from shortlist.release import GroupedRelease, Release
 
 
 MARGIN = "± is half of an interval that covers 95%: the pale part of a bar."

@@ -23,8 +23,7 @@ from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import printed
 from shortlist.planning.search import contestants, least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
+from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.utility.lower_bound import most_success
 
 if TYPE_CHECKING:
@@ -287,6 +286,6 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
 
 
 def _validate_public(scores: object, question: ScoreWords) -> Scores:
-    data = question_of(scores, question)
+    data = as_scores(scores, **question)
     check_public_scores(data)
     return data

@@ -26,8 +26,7 @@ from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
 from shortlist.pages.theme import printed
 from shortlist.planning.search import TYPICAL, affordable, contestants, cost, least_epsilon_of_a_list, least_with_slope
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
+from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.utility.effort import searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
 
@@ -573,7 +572,7 @@ def _question(
     if scores is not None:
         if items is not None or users is not None:
             raise bad_type("items and users belong to $shape=; scores bring their own")
-        data = question_of(scores, question)
+        data = as_scores(scores, **question)
         check_public_scores(data)
         if cap is None:
             cap = data.most

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shortlist.accounting.renyi import largest_range, range_rho
+from shortlist.accounting.curves import largest_range, range_rho
 from shortlist.exact.search import find_crossing
 from shortlist.mechanisms.plan_rows import Currency, Domain, Planned
 from shortlist.mechanisms.race import epsilon_of_a_round

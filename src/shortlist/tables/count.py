@@ -11,8 +11,7 @@ from shortlist._arrays import named_type
 from shortlist._runtime import late
 from shortlist._text import kind_of_words
 from shortlist.errors import bad_type, bad_value
-from shortlist.grouped_scores import GroupedScores
-from shortlist.scores import Scores
+from shortlist.scores import GroupedScores, Remote, Scores
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.files import check_file, check_groups_of_file, count_files
 from shortlist.tables.frames import count_frame
@@ -249,9 +248,9 @@ def _scored(
     if isinstance(engine, GroupHeld):
         return scores_of_groups(engine, question, candidates, unit, table)
     clip, cap = question.clip, question.cap
-    return Scores._held(
-        Held.of(engine),
-        grid=None if clip is None else clip.grid,
+    weights = Weights(engine, cap.most) if cap is not None and engine.weighted else None
+    return Scores._of_table(
+        Remote(Held.of(engine), weights, 1 if clip is None else float(clip.grid)),
         sensitivity=1.0 if clip is None else clip.sensitivity,
         monotone=clip is None or clip.monotone,
         public=candidates is not None,
@@ -259,7 +258,6 @@ def _scored(
         frame=engine.frame,
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
-        weights=Weights(engine, cap.most) if cap is not None and engine.weighted else None,
         source=question.in_words(table),
     )
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from shortlist._arrays import Frame
 from shortlist._files import as_text
-from shortlist._frames import own_frame
 from shortlist._runtime import MissingPackageError
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
+from shortlist.release_io import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import Kind, Row, check_user, item_kind, kind_of

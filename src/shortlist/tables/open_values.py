@@ -10,6 +10,7 @@ from typing import Any
 from shortlist._arrays import FRAMES, Engine, Frame, named_type
 from shortlist._runtime import late
 from shortlist.errors import bad_type
+from shortlist.scores import Grid
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.value_frames import groups_in_frame, look_at_frame, places_in_frame
@@ -22,7 +23,6 @@ from shortlist.tables.value_sql import (
     places_in_relation,
 )
 from shortlist.tables.values import Looked, Placed, ValueQuestion
-from shortlist.votes import Grid
 
 Progress = Callable[[float], None]
 

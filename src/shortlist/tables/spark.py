@@ -14,8 +14,8 @@ from pyspark.sql import functions as sf
 
 from shortlist._arrays import Frame
 from shortlist._files import as_text
-from shortlist._frames import own_frame
 from shortlist.errors import bad_value
+from shortlist.release_io import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import (

@@ -10,10 +10,10 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.errors import bad_type, bad_value
+from shortlist.scores import Grid
 from shortlist.tables.column_names import check_there
 from shortlist.tables.column_types import Kind, Row, is_number, kind_of
 from shortlist.tables.groups.grouping import Grouping
-from shortlist.votes import Grid
 
 PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shortlist import ApproxDP
-from shortlist.accounting.renyi import many_rounds
+from shortlist.accounting.curves import many_rounds
 from shortlist.mechanisms import LimitedDomainTopK
 from shortlist.mechanisms.race import renyi_epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import default_limit, quick_list

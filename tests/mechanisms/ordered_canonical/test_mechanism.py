@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.accounting.renyi import largest_range
+from shortlist.accounting.curves import largest_range
 from shortlist.audit.certified.lists import losses
 from shortlist.audit.certified.lists import ordered_canonical_law as law
 from shortlist.exact import sequences as sequence_classes
