@@ -8,8 +8,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import Release
-from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.mechanisms import HybridTopK, LargeGap, MeasuredTopK, NoisyMax, SparseVector
+from shortlist.release import NOTHING_ELSE, Extra, Extras
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 

@@ -14,7 +14,7 @@ import pytest
 
 import shortlist as sl
 from shortlist._arrays import Frame
-from shortlist.labels import by_label
+from shortlist.release import by_label
 from shortlist.sampling.entropy import SECURE
 
 UTC = datetime.UTC

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import shortlist as sl
-from shortlist.labels import by_label
+from shortlist.release import by_label
 from shortlist.sampling.entropy import SECURE
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import of_kind, present

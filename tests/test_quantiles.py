@@ -18,11 +18,11 @@ import shortlist as sl
 from shortlist.cli.app import app
 from shortlist.cli.options import read_end
 from shortlist.quantile_request import QuantileRequest
+from shortlist.scores import Grid, Scores, Votes
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.open_values import open_values
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
-from shortlist.votes import Grid, Votes
 from tests.helpers.taint import leaks
 from tests.helpers.typed import present
 
@@ -162,7 +162,7 @@ def test_arrays_and_series_have_one_number_for_each_person():
     assert sl.quantile(days, lower=DAY, upper=LAST, epsilon=5.0).item == DAY + datetime.timedelta(days=4)
     assert sl.quantile([], lower=0, upper=3, epsilon=1.0).item in range(4)
     for rows in ([1, 2], [1, 2.5], [1, None], [], np.zeros(0), np.zeros(0, int)):  # no value changes the grid
-        assert QuantileRequest.of(rows, value=None, **{**WORDS, "user": None}).empty.grid == Grid.of(0, 9)
+        assert QuantileRequest.of(rows, value=None, **{**WORDS, "user": None}).empty._content.grid == Grid.of(0, 9)  # type: ignore[union-attr]
     assert sl.quantile([float("nan"), 2.0], lower=0, upper=3, step=1, epsilon=1.0).item in range(4)
 
 
@@ -248,7 +248,9 @@ def test_grids_are_what_was_written():
 
 
 def test_votes_show_nothing_to_other_mechanisms():
-    votes = Votes.on(Grid.of(0, 9), np.array([3]), np.array([2]), share=1)
+    votes = Scores._of_table(
+        Votes(Grid.of(0, 9), np.array([3]), np.array([2])), sensitivity=1, monotone=True, public=True, unit="user"
+    )
     with pytest.raises(ValueError, match="counted from people's rows"):
         _ = votes.values
     with pytest.raises(TypeError, match="votes on a grid"):

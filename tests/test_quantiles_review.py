@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.cli.app import app
+from shortlist.scores import Grid
 from shortlist.tables import value_sql
 from shortlist.tables.dialect import PLAIN
 from shortlist.tables.open_values import open_values
 from shortlist.tables.values import ValueQuestion, shared
 from shortlist.testing import seeded
-from shortlist.votes import Grid
 from tests.test_quantiles import made
 
 ROWS = pl.DataFrame({"u": [1, 2, 3], "v": [4, 5, 6]})

@@ -23,7 +23,6 @@ from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Release
 from shortlist import release_io as release_format
 from shortlist._arrays import Frame
 from shortlist.estimates import ThresholdGaps
-from shortlist.extras import Extras
 from shortlist.mechanisms import SparseVector
 from shortlist.privacy import (
     BoundedRange,
@@ -37,6 +36,7 @@ from shortlist.privacy import (
     Tuned,
     compose,
 )
+from shortlist.release import Extras
 from shortlist.testing import seeded
 from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
 from tests.helpers.support import LETTERS

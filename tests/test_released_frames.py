@@ -5,8 +5,8 @@ import pytest
 
 import shortlist as sl
 from shortlist._arrays import FRAMES, Frame
-from shortlist._frames import NAME, NOTED, noted
 from shortlist._runtime import changed
+from shortlist.release_io import NAME, NOTED, attach_note
 
 RELEASE = sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True, values=True)
 LISTS = sl.top_k([[90, 2, 50], [1, 70, 3]], 1, epsilon=8.0, monotone=True, values=True)
@@ -47,8 +47,8 @@ def test_every_column_of_spark_carries_it():
         def withMetadata(self, name, words):  # noqa: N802 - as Spark calls it
             return Table({**self.kept, name: words})
 
-    assert noted(Table({}), "spark", "a note").kept == {name: {NAME: "a note"} for name in Table.columns}
-    assert noted(Table({}), "spark", "").kept == {}
+    assert attach_note(Table({}), "spark", "a note").kept == {name: {NAME: "a note"} for name in Table.columns}
+    assert attach_note(Table({}), "spark", "").kept == {}
 
 
 @pytest.mark.parametrize("engine", [*FRAMES, "duckdb", "ibis"])

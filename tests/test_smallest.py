@@ -32,7 +32,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.registry import METHODS
-from shortlist.smallest import smallest_first
+from shortlist.scores import as_scores
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
@@ -71,7 +71,7 @@ def test_negated_scores_keep_the_promise_on_a_box(mechanism, monotone):
     """By the library's own negation and its certified laws; a third of a pure charge is refuted there."""
 
     def law(x):
-        return law_of(mechanism, smallest_first(Scores(list(x), monotone=monotone)))
+        return law_of(mechanism, as_scores(Scores(list(x), monotone=monotone), largest=False))
 
     placed = hasattr(mechanism, "threshold")
     fewer = placed or (not monotone and isinstance(mechanism, StableTopK | GumbelTopKValues))
@@ -86,7 +86,7 @@ def test_negated_histograms_keep_the_promise_on_a_box():
     mechanism = NoisyHistogram(k=2, most=1, epsilon=1.0)
 
     def law(x):
-        return law_of(mechanism, smallest_first(Scores(list(x), monotone=True)))
+        return law_of(mechanism, as_scores(Scores(list(x), monotone=True), largest=False))
 
     pairs = [(x, y) for x, y in neighbours(3, 2, monotone=True) if sum(a != b for a, b in zip(x, y, strict=True)) == 1]
     same = partial(alike, exchangeable=True, shift_invariant=False)
@@ -210,7 +210,7 @@ def test_a_release_travels_with_it(tmp_path):
 )
 def test_numbers_of_every_kind_are_negated_exactly(values):
     asked = Scores(values, public=True)
-    turned = smallest_first(asked)
+    turned = as_scores(asked, largest=False)
     exact = [max(-int(x * 4), 1 - 2**65) for x in np.asarray(values).tolist()]
     assert [int(x * 4) if isinstance(x, float) else 4 * int(x) for x in turned._numbers.tolist()] == [
         min(x, 4 * (2**63 - 1)) for x in exact
@@ -234,11 +234,11 @@ def test_clipped_sums_have_a_smallest_too(clip):
 def test_names_of_tables_are_those_of_their_positions():
     counts = {f"n{i}": i // 2 for i in range(9)}
     table = sl.count(rows_of(counts), user="who", item="what", candidates=list(counts))
-    turned = smallest_first(table)
+    turned = as_scores(table, largest=False)
     assert turned._numbers.tolist() == sorted(-many for many in counts.values())[::-1]
-    names = turned._named(range(9), by_weight=False)
+    names = turned._content.names(range(9))
     assert [-counts[str(name)] for name in names] == turned._numbers.tolist()
-    assert turned._named([], by_weight=False) == []
+    assert turned._content.names([]) == []
     assert (turned.from_table, turned.public, len(turned)) == (True, True, 9)
 
 

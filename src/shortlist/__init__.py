@@ -25,15 +25,13 @@ if TYPE_CHECKING:
     from shortlist.audit import audit
     from shortlist.example import example
     from shortlist.from_data import keys
-    from shortlist.grouped_release import GroupedRelease
-    from shortlist.grouped_scores import GroupedScores
     from shortlist.pages.summary import risk
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
     from shortlist.quantiles import quantile
     from shortlist.quotes import quote
-    from shortlist.release import Release
-    from shortlist.scores import Scores
+    from shortlist.release import GroupedRelease, Release
+    from shortlist.scores import GroupedScores, Scores
     from shortlist.tables import count
     from shortlist.tuning import tune
 
@@ -73,8 +71,8 @@ _ON_DEMAND = {
     "ApproxDP": "shortlist.privacy",
     "Binomial": "shortlist.privacy",
     "BudgetExceeded": "shortlist.privacy",
-    "GroupedRelease": "shortlist.grouped_release",
-    "GroupedScores": "shortlist.grouped_scores",
+    "GroupedRelease": "shortlist.release",
+    "GroupedScores": "shortlist.scores",
     "Ledger": "shortlist.privacy",
     "NegativeBinomial": "shortlist.privacy",
     "Poisson": "shortlist.privacy",

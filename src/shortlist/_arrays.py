@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._runtime import IMPORTS
+from shortlist.errors import Text, bad_type, bad_value
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int64]
@@ -35,14 +36,14 @@ TOO_WIDE = (
     "public whole number and round sensitivity / number up, as in [score // 1024 for score in scores] with "
     "sensitivity=1"
 )
-NOT_BINARY = (
-    "scores must be integers or floats, not fractions or decimals: floats would round them, and two of them could then "
-    "differ by more than the sensitivity. Multiply them and sensitivity by one public number that makes all of them "
-    "whole, as in [int(3 * score) for score in scores] with sensitivity=3 for thirds"
+NOT_BINARY = Text(
+    "$scores must be integers or floats, not fractions or decimals: floats would round them, and two of them could "
+    "then differ by more than the sensitivity. Multiply them and sensitivity by one public number that makes all of "
+    "them whole, as in [int(3 * score) for score in scores] with sensitivity=3 for thirds"
 )
 MIXED = "integers above 2^53 and floats do not mix exactly; give all scores as integers"
-NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
-ROWS = '; of the rows of a table name the columns too: user="user_id", item="film"'
+NOT_NUMBERS = Text("$scores must be integers or floats; convert them, for example with .astype(float)")
+ROWS = '; of the rows of a table name the columns too: $user="user_id", $item="film"'
 FrameKind = Literal["polars", "pandas", "pyarrow"]
 Engine = Literal["polars", "pandas", "pyarrow", "duckdb", "ibis", "spark"]
 FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
@@ -53,7 +54,7 @@ class Frame:
     """The caller's own kind of frame, in words that are public and nothing but words.
 
     `engine` is a library by name; `types` are its own names for the types of the item columns
-    (`shortlist._frames` knows which there are), or none where they are to be told from the items.
+    (`shortlist.release_io` knows which there are), or none where they are to be told from the items.
     """
 
     engine: Engine
@@ -91,10 +92,10 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
 
     if library == "pyarrow":
         values = _as_chunked(values)
-    wrong = f"scores must be one series of numbers, not {named_type(values)}; pick the column with the scores{ROWS}"
+    wrong = f"$scores must be one series of numbers, not {named_type(values)}; pick the column with the scores{ROWS}"
     series: Any = attempt(lambda: nw.from_native(values, series_only=True), TypeError, wrong)
     if series.null_count():
-        raise ValueError("scores must not be missing; fill the gaps or drop those candidates")
+        raise bad_value("$scores must not be missing; fill the gaps or drop those candidates")
     labels = None
     if library == "pandas" and not _counts_positions(values):
         labels = values.index.tolist()  # type: ignore[attr-defined]
@@ -124,7 +125,7 @@ def attempt(action: Callable[[], Result], fails: type[Exception] | tuple[type[Ex
         return action()
     except fails as error:
         kind = ValueError if isinstance(error, ValueError) else TypeError
-    raise kind(message)
+    raise kind(Text(message))
 
 
 def _as_chunked(values: Any) -> Any:
@@ -144,13 +145,13 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
     """The values as an array. Where the candidates come from the data, that there are none is private: no error."""
     array = values if type(values) is np.ndarray else _as_array(values)
     if array.ndim != 1:
-        raise ValueError(f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
+        raise bad_value(f"$scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
     if array.size == 0:
         if may_be_empty:
             return np.zeros(0, np.int64)
-        raise ValueError("scores must not be empty: there is nothing to choose from")
+        raise bad_value("$scores must not be empty: there is nothing to choose from")
     if array.dtype.kind == "c":
-        raise TypeError("scores must be real numbers, not complex ones; take the part that ranks the candidates")
+        raise bad_type("$scores must be real numbers, not complex ones; take the part that ranks the candidates")
     if array.dtype.kind == "O":
         raise _refusal_of(array.tolist())
     if array.dtype.kind not in "biuf":
@@ -184,19 +185,19 @@ def _refusal_of(cells: Iterable[object]) -> Exception:
 
 def _as_array(values: object) -> Values:
     if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
+        raise bad_type("$scores must not be masked; fill the gaps or drop those candidates")
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
         table = isinstance(values, str) or hasattr(values, "columns")
-        raise TypeError(
-            f"scores must be a list, an array, a series or a mapping, not {named_type(values)}{ROWS if table else ''}"
+        raise bad_type(
+            f"$scores must be a list, an array, a series or a mapping, not {named_type(values)}{ROWS if table else ''}"
         )
-    flat = "scores must be one-dimensional: one number per candidate"
+    flat = "$scores must be one-dimensional: one number per candidate"
     return attempt(partial(np.asarray, values), ValueError, flat)
 
 
 def _checked_floats(array: Values, scores: object) -> Values:
     if array.dtype.itemsize > 8:
-        raise TypeError("scores must be floats of at most 64 bits; convert them with .astype(float)")
+        raise bad_type("$scores must be floats of at most 64 bits; convert them with .astype(float)")
     if not isinstance(scores, np.ndarray) and any(
         isinstance(value, int | np.integer) and abs(int(value)) > 2**53
         for value in scores  # type: ignore[attr-defined]
@@ -204,9 +205,9 @@ def _checked_floats(array: Values, scores: object) -> Values:
         raise _refusal_of(scores)  # type: ignore[arg-type]
     top = array.max()
     if np.isnan(top):
-        raise ValueError("scores must not be NaN; drop those candidates or give them a score")
+        raise bad_value("$scores must not be NaN; drop those candidates or give them a score")
     if top == np.inf:
-        raise ValueError("scores must not be +inf; only -inf is allowed, for a candidate that may never be chosen")
+        raise bad_value("$scores must not be +inf; only -inf is allowed, for a candidate that may never be chosen")
     if top == -np.inf:
         raise ValueError("every score is -inf: no candidate may be chosen")
     return array.astype(np.float64) if array.dtype.itemsize < 4 else array
@@ -232,7 +233,7 @@ def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashab
 def checked_flag(name: str, value: object) -> bool:
     """True or False, of Python or numpy; nothing else is taken for one."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False")
+        raise bad_type(f"${name} must be True or False")
     return bool(value)
 
 

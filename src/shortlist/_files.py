@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shortlist._text import csv_table, json_line, spreadsheet_safe
+from shortlist.errors import bad_type
 
 with contextlib.suppress(OSError):
     tempfile.gettempdir()  # now: it tries a file of its own there, and while we are imported no signal comes between
@@ -82,7 +83,7 @@ def write_text(path: str, text: str, *, private: bool = True) -> None:
 def checked_path(path: str | os.PathLike[str], example: str) -> str:
     """A path as text; `example` is what to write instead of something else."""
     if not isinstance(name := os.fspath(path), str):
-        raise TypeError(f'path must be text, for example "{example}"')
+        raise bad_type(f'$path must be text, for example "{example}"')
     return name
 
 

@@ -150,6 +150,8 @@ def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
 
 NOISY = ("value", "margin", "gap")
 """Columns of noisy numbers, beside the items."""
+LEAD, OVER = "lead over next", "over the threshold"
+"""What a gap is, where the column says it."""
 
 
 def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NOISY) -> dict[str, list[str]]:

@@ -10,16 +10,15 @@ from shortlist._files import leave_spill_folder
 from shortlist._runtime import late
 from shortlist._text import kind_of_words, other_word
 from shortlist.choose import budget_within, mechanism_for, warn_if_absurd
-from shortlist.grouped_release import GroupedRelease
-from shortlist.grouped_scores import GroupedScores
+from shortlist.errors import bad_type
 from shortlist.groups import grouped
 from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms.base import check_ledger, check_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import PlainWords, Scores, as_scores
+from shortlist.scores import GroupedScores, PlainWords, Scores, as_scores
 from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
 if TYPE_CHECKING:
@@ -295,7 +294,7 @@ def _answered(
         reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
         return request.released(groups, source, reservation)
     data = as_scores(scores, **words)
-    most, weighed = data._most, data._capped is not None
+    most, weighed = data.most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     warn_if_absurd(mechanism.guarantee, allow_large)
     data, source = turned(data, bool(plan["largest"])), check_source(rng)
@@ -313,7 +312,7 @@ def check_words(question: GroupWords) -> None:
     if not question.keys() <= KNOWN:
         word = min(question.keys() - KNOWN)
         if word in SEVERAL:
-            raise TypeError(f"{word} is not for select, which releases one winner: write top_k(..., {word}=...)")
+            raise bad_type(f"{word} is not for select, which releases one winner: write top_k(..., ${word}=...)")
         near = other_word(word, [*ListWords.__annotations__, "k", "parallel"])
         raise TypeError(f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")
 

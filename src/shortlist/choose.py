@@ -16,6 +16,8 @@ import numpy as np
 
 from shortlist._arrays import checked_flag, checked_flags
 from shortlist._text import Advice, meant
+from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
+from shortlist.errors import Text, bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import (
     Budget,
@@ -30,9 +32,8 @@ from shortlist.mechanisms.partition import choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS
 from shortlist.mechanisms.sets import worth_delta
-from shortlist.pages.summary import ABSURD, epsilon_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
-from shortlist.smallest import check_smallest
+from shortlist.scores import check_smallest
 
 FEWEST_GUARDED, MOST_GUARDED = 8, 100
 """Items of a guarded list: one-shot is as good for fewer, and for more the junk takes long to count."""
@@ -104,9 +105,12 @@ def mechanism_for(
     mechanism, why, keeps_order, own_name = choose(*words)
     if own_name > LARGE_DELTA:
         warnings.warn(
-            f"delta={own_name:g} lets one person's own item out with that chance; "
-            "write a delta well below one over the number of people",
-            Advice,
+            Advice(
+                Text(
+                    f"$delta={own_name:g} lets one person's own item out with that chance; "
+                    "write a delta well below one over the number of people"
+                )
+            ),
             stacklevel=_calls_inside(),
         )
     return mechanism, why, keeps_order
@@ -135,7 +139,7 @@ def _chosen(
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         near = meant(method, METHODS) if isinstance(method, str) else ""
         known = near or f"; write one of 'auto', {', '.join(map(repr, METHODS))}"
-        raise ValueError(f"method={method!r} is not known{known}")
+        raise bad_value(f"$method={method!r} is not known{known}")
     rows = None if limit is None else check_limit(limit, 1)
     request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
     named = None if method == "auto" else METHODS[method]
@@ -145,13 +149,13 @@ def _chosen(
     if not largest:
         check_smallest(public)
         if chosen.name in LARGEST_ONLY:
-            raise ValueError(
-                f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
+            raise bad_value(
+                f'$method={chosen.name!r} is about the largest scores alone; with $largest=False write $method="auto"'
             )
     (_check_unlisted if unlisted else _check_listed)(request, named)
     mechanism = chosen.build(request)
     if ordered and not (mechanism.ordered or values) and wanted != 1:
-        raise ValueError(f'method={chosen.name!r} releases a set: for its order write method="auto"')
+        raise bad_value(f'$method={chosen.name!r} releases a set: for its order write $method="auto"')
     own_name = getattr(paid, "delta", 0.0) if unlisted else 0.0
     return mechanism, why, ordered or values or chosen.gaps, own_name
 
@@ -263,21 +267,21 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
     if request.gaps:
         raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
     if request.values and (request.k is None or not (named is None or named.values)):
-        raise ValueError(
-            'values need a fixed k, and method="auto", "keys" or "measured-set": write k=10, or leave values= out'
+        raise bad_value(
+            'values need a fixed k, and $method="auto", "keys" or "measured-set": write $k=10, or leave $values= out'
         )
     if request.ordered and named is not None and not named.ordered:
-        raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
+        raise bad_value(f'$method={named.name!r} releases sets; for an order write $method="limited-domain"')
     if request.ordered and named is None and request.k is None:
-        raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
+        raise bad_value("$k=None releases a set: leave $ordered= out, or give $k=10")
 
 
 def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
     """Say it once where an epsilon promises nothing, unless that was written down."""
-    if not checked_flag("allow_large", allow_large) and epsilon_of(guarantee) > ABSURD:
+    if not checked_flag("allow_large", allow_large) and as_epsilon(guarantee) > ABSURD_EPSILON:
         warnings.warn(
-            f"an epsilon above {ABSURD:g} promises nobody anything: see sl.risk({epsilon_of(guarantee):g}), and write "
-            "a smaller one; or allow_large=True if the data are public or made up",
+            f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({as_epsilon(guarantee):g}), "
+            "and write a smaller one; or allow_large=True if the data are public or made up",
             Advice,
             stacklevel=_calls_inside(),
         )
@@ -294,13 +298,13 @@ def _calls_inside() -> int:
 def _check_listed(request: Request, named: Method | None) -> None:
     """Where the candidates are a public list."""
     if request.k is None:
-        raise ValueError(
-            "k=None: the data choose how many, and that needs a delta: write delta=1e-6, or a number, as k=5"
+        raise bad_value(
+            "$k=None: the data choose how many, and that needs a delta: write $delta=1e-6, or a number, as $k=5"
         )
     if request.limit is not None:
-        raise ValueError(
-            "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
-            'delta=1e-6, method="limited-domain"'
+        raise bad_value(
+            "$limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
+            '$delta=1e-6, $method="limited-domain"'
         )
     if named is None:
         return
@@ -308,4 +312,4 @@ def _check_listed(request: Request, named: Method | None) -> None:
         if wanted and not can:
             fitting = (method for method in METHODS.values() if method.domain != "unknown" and getattr(method, what))
             able = " or ".join(f'"{method.name}"' for method in fitting)
-            raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')
+            raise bad_value(f'$method={named.name!r} releases no {what}; write $method="auto" or {able}')

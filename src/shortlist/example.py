@@ -10,7 +10,7 @@ import numpy as np
 
 from shortlist._arrays import FRAMES, Floats, Frame, Indices
 from shortlist._files import write_table, write_text
-from shortlist._frames import released_frame
+from shortlist.release_io import make_frame
 from shortlist.sampling.entropy import Seeded
 
 USERS, ROWS, FILMS = 3_000, 40_000, 200
@@ -157,4 +157,4 @@ def _stars(rank: Indices, draws: Floats) -> Indices:
 
 def _framed(columns: dict[str, list[Any]]) -> Any:
     library = next((one for one in FRAMES if find_spec(one)), None)
-    return released_frame(columns, Frame("duckdb", tuple(TYPES.values())) if library is None else Frame(library))
+    return make_frame(columns, Frame("duckdb", tuple(TYPES.values())) if library is None else Frame(library))

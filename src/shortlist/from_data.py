@@ -201,4 +201,4 @@ class KeyRequest:
             people = dict(zip(counts.labels, counts.values.tolist(), strict=True))
             return [people[name] for name in names]
 
-        return scores._with("_capped", Recounted(weights, again))
+        return scores._with_weights(Recounted(weights, again))

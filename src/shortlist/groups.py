@@ -16,17 +16,13 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Frame, checked_flag
-from shortlist._table_names import Pick
-from shortlist.grouped_release import GroupedRelease
-from shortlist.grouped_scores import GroupedScores
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Outcome, ledger_note, source_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
-from shortlist.scores import PlainWords, Scores
-from shortlist.smallest import smallest_of_groups
+from shortlist.scores import GroupedScores, Pick, PlainWords, Scores
 
 Build = Callable[[int | None, Budget], tuple[Mechanism, str, bool]]
 """From k and the budget of one group to (the mechanism, why, whether its order is released)."""
@@ -132,7 +128,7 @@ class GroupRequest:
             outcome, k = drawn[n]
             mechanism, why, keeps_order = self.built[k]
             items = None if outcome.indices is None else named[n]
-            told = mechanism._make_release(scores._make(n), outcome, items, source.secure, None)
+            told = mechanism._make_release(scores._group(n), outcome, items, source.secure, None)
             told = replace(told, frame=frame if scores._frame is not None else told.frame, guarantee=self.per_group)
             releases[key] = self.finish(told, why, keeps_order, k)
         mechanism, why, _ = next(iter(self.built.values()))
@@ -156,7 +152,7 @@ class GroupRequest:
 
     def _draw(self, scores: GroupedScores, group: int, source: Source) -> Drawn:
         k = self.k if self.sizes is None else self.sizes[scores.groups[group]]
-        return self.built[k][0]._draw(scores._make(group), source), k
+        return self.built[k][0]._draw(scores._group(group), source), k
 
 
 Drawn = tuple[Outcome, int | None]
@@ -165,7 +161,7 @@ Drawn = tuple[Outcome, int | None]
 
 def turned(scores: GroupedScores, largest: bool) -> GroupedScores:
     """The scores as they are, or negated where the smallest are wanted."""
-    return scores if largest else smallest_of_groups(scores)
+    return scores if largest else scores._negate()
 
 
 def grouped(scores: object, parallel: bool, question: PlainWords) -> GroupedScores | None:
@@ -235,7 +231,7 @@ def _charges(
         return list(dict.fromkeys(_accepted(mechanism, scores._template) for mechanism, _, _ in built.values()))
     seen: set[tuple[int | None, int]] = set()
     for group, key in enumerate(scores.groups):
-        number, part = k if sizes is None else sizes[key], scores._make(group)
+        number, part = k if sizes is None else sizes[key], scores._group(group)
         # of groups in one table only these two differ in public; lists of their own may differ in anything
         if scores._names is None or part.numbered or (number, part._size) not in seen:
             seen.add((number, part._size))
@@ -245,7 +241,7 @@ def _charges(
 
 def _sources(scores: GroupedScores) -> str:
     """Where the groups come from, for a ledger; of lists that are not alike in it, each one's own."""
-    every = [scores._template] if scores.by else map(scores._make, range(scores._number))
+    every = [scores._template] if scores.by else map(scores._group, range(scores._number))
     parts = list(map(source_of, every))
     if len(set(parts)) == 1:
         return parts[0]
@@ -264,9 +260,7 @@ def _accepted(mechanism: Mechanism, part: Scores) -> Guarantee:
 def _named(scores: GroupedScores, drawn: list[Drawn]) -> list[list[Hashable]]:
     """The winners of every group: they travel, and no others do."""
     picks = [Pick(n, outcome.indices or (), outcome.by_weight) for n, (outcome, _) in enumerate(drawn)]
-    if scores._names is not None:
-        return scores._names.names(picks)
-    return [scores._make(pick.group)._named(pick.positions, by_weight=pick.by_weight) for pick in picks]
+    return scores._name(picks)
 
 
 def _keys(scores: GroupedScores, listed: list[int]) -> Sequence[Hashable]:

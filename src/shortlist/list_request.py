@@ -10,20 +10,18 @@ from shortlist._arrays import checked_flag
 from shortlist._runtime import changed, settle
 from shortlist.accounting.checks import number
 from shortlist.choose import checked_budget_of, mechanism_for
-from shortlist.extras import NOTHING_ELSE, Extras
-from shortlist.grouped_scores import GroupedScores
+from shortlist.errors import bad_value
 from shortlist.groups import GroupRequest
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.release import Release
-from shortlist.scores import Scores
-from shortlist.smallest import smallest_first
+from shortlist.release import NOTHING_ELSE, Extras, Release
+from shortlist.scores import GroupedScores, Scores
 
 
 def group_request(groups: GroupedScores, k: Any, least: float | None = None, **plan: Any) -> GroupRequest:
     """What a question about groups asks for and costs, from public facts alone."""
     if not groups.public_groups and (plan.get("values") or plan.get("gaps")):
-        raise ValueError("values and gaps need public groups: give groups=[...] to count, or leave them out")
+        raise bad_value("values and gaps need public groups: give $groups=[...] to count, or leave them out")
     budget = checked_budget_of(plan.pop("epsilon", None), plan.pop("delta", None), plan.pop("budget", None))
     facts: dict[str, Any] = {"public": groups.public, "most": groups.most}
     facts |= {"weighed": groups._template._capped is not None, **plan}
@@ -47,7 +45,7 @@ def finished(release: Release, why: str, keeps_order: bool, k: int | None, least
 
 def turned(scores: Scores, largest: bool) -> Scores:
     """The scores as they are, or negated where the smallest are wanted."""
-    return scores if largest else smallest_first(scores)
+    return scores if largest else scores._negate()
 
 
 def check_least(at_least: object, has_values: bool) -> float | None:
@@ -55,7 +53,7 @@ def check_least(at_least: object, has_values: bool) -> float | None:
     if at_least is None:
         return None
     if not has_values:
-        raise ValueError("at_least looks at the noisy count beside each item: write values=True too, or leave it out")
+        raise bad_value("$at_least looks at the noisy count beside each item: write $values=True too, or leave it out")
     return number("at_least", at_least)
 
 

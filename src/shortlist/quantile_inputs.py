@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Frame, attempt, unpack
+from shortlist.scores import Grid
 from shortlist.tables.values import FIRST_DAY, Placed, counted
-from shortlist.votes import Grid
 
 Progress = Callable[[float], None]
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.choose import checked_budget_of
-from shortlist.grouped_release import GroupedRelease
-from shortlist.grouped_scores import GroupedScores
+from shortlist.errors import bad_type, bad_value
 from shortlist.groups import GroupRequest
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Quantile
@@ -19,15 +18,15 @@ from shortlist.mechanisms.base import Budget
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_inputs import Progress, Series
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
+from shortlist.scores import GroupedScores, Scores, Votes
 from shortlist.table_release import reading
 from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.groups.grouping import Grouping, plain_key
 from shortlist.tables.open_values import OpenValues, open_values
 from shortlist.tables.public_lists import check_public_list
 from shortlist.tables.values import Placed, ValueQuestion
-from shortlist.votes import Votes
 
 METHODS = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}
 """The words for `method=`, and the noise of each."""
@@ -56,16 +55,18 @@ def why_of(mechanism: Quantile, method: str) -> str:
 
 def _checked_method(method: object) -> str:
     if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}")
+        raise bad_value(f"$method must be one of {', '.join(map(repr, METHODS))}")
     return method
 
 
-def _empty(line: OpenValues, share: int, unit: object, words: str) -> Votes:
+def _empty(line: OpenValues, share: int, unit: object, words: str) -> Scores:
     """All that is public, and no vote."""
     if not isinstance(unit, str) or not unit:
-        raise ValueError('unit must be a word, for example unit="user"')
+        raise bad_value('$unit must be a word, for example $unit="user"')
     nothing = np.zeros(0, np.int64)
-    return Votes.on(line.grid, nothing, nothing, share=share, unit=unit, frame=line.frame, source=words)
+    votes = Votes(line.grid, nothing, nothing)
+    facts: dict[str, Any] = {"monotone": True, "public": True, "unit": unit, "frame": line.frame, "source": words}
+    return Scores._of_table(votes, sensitivity=share, **facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class QuantileRequest:
     """What was asked for, checked by public facts alone; and the rows, not read yet."""
 
     mechanism: Quantile
-    empty: Votes
+    empty: Scores
     """With the grid and all else that is public, and no vote."""
     place: Callable[[Progress | None], list[Placed]]
     notes: tuple[str, ...]
@@ -109,7 +110,7 @@ class QuantileRequest:
         notes: tuple[str, ...]
         if value is None and not isinstance(rows, str | os.PathLike):
             if user is not None or memory is not None or text != PLAIN:
-                raise TypeError('value must be the name of a column, for example value="age"')
+                raise bad_type('$value must be the name of a column, for example $value="age"')
             series = Series.of(rows, lower, upper, step)
             line, share, notes = OpenValues(series.grid, series.frame, series.places), 1, ()
             words = f"numbers in memory, {series.grid.in_words}"
@@ -140,13 +141,13 @@ class QuantileRequest:
         """Read, draw, and say why."""
         with reading(progress, paid):
             [(places, weights)] = self.place(progress)
-        votes = self.empty.holding(places, weights)
+        votes = self.empty._with_votes(places, weights)
         release = self.mechanism.release(votes, rng=source) if paid is None else paid.release(votes, source)
         return replace(release, why=self.why, notes=(*release.notes, *self.notes))
 
 
 def _group_request(
-    empty: Votes, line: OpenValues, grouping: Grouping, q: object, budget: Budget, method: str
+    empty: Scores, line: OpenValues, grouping: Grouping, q: object, budget: Budget, method: str
 ) -> GroupRequest:
     noise = METHODS[_checked_method(method)]
     notes = (OUTSIDE, *((f"{SHARED} in a group",) if empty.largest_sensitivity > 1 else ()))
@@ -186,7 +187,7 @@ class QuantileGroups:
     """A request about every group: one charge for the groups that one person may be in (Theorem 252)."""
 
     request: GroupRequest
-    empty: Votes
+    empty: Scores
     place: Callable[[Progress | None], list[Placed]]
 
     @classmethod
@@ -229,6 +230,6 @@ class QuantileGroups:
     def released(self, source: Source, paid: Reservation | None, progress: Progress | None = None) -> GroupedRelease:
         """Read, and draw every group on its own."""
         with reading(progress, paid):
-            votes = [self.empty.holding(places, weights) for places, weights in self.place(progress)]
-        scores = self.request.scores._with(self.empty, votes.__getitem__, None)
+            votes = self.place(progress)
+        scores = self.request.scores._with_votes(votes)
         return self.request.released(scores, source, paid)

@@ -9,15 +9,14 @@ from typing import Any, TypedDict, Unpack, overload
 from shortlist._files import leave_spill_folder
 from shortlist._text import kind_of_words
 from shortlist.choose import budget_within, warn_if_absurd
-from shortlist.grouped_release import GroupedRelease
 from shortlist.mechanisms.base import check_source
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_request import quantile_request
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
+from shortlist.scores import Bound
 from shortlist.table_release import checked_progress
 from shortlist.tables.values import PerUser
-from shortlist.votes import Bound
 
 
 class QuantileWords(TypedDict, total=False):

@@ -11,14 +11,13 @@ from shortlist._arrays import checked_flag
 from shortlist.api import check_words, select, top_k
 from shortlist.choose import checked_budget_of, mechanism_for
 from shortlist.from_data import KeyRequest, keys
-from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest, grouped
 from shortlist.list_request import check_least, group_request, turned
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import Guarantee
 from shortlist.quantile_request import planned, quantile_request
 from shortlist.quantiles import quantile
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import GroupedScores, Scores, as_scores
 from shortlist.table_release import Table
 from shortlist.table_words import TABLE_WORDS
 from shortlist.tables.groups.grouping import Grouping
@@ -137,7 +136,7 @@ def _of_scores(
     if groups is not None:
         return _of_groups(group_request(groups, k, least, **plan), None)
     data = as_scores(scores, **question)
-    facts: dict[str, Any] = {"public": data.public, "most": data._most, "weighed": data._capped is not None}
+    facts: dict[str, Any] = {"public": data.public, "most": data.most, "weighed": data._capped is not None}
     mechanism, why, _ = mechanism_for(k, **facts, **plan)
     return _of_accepted(mechanism, _why(why, plan), data, plan)
 

@@ -1,44 +1,321 @@
-"""The answer: what came out, and the guarantee that was paid for it."""
+"""The answer: what came out, and the guarantee that was paid for it; of one list, or of one for every group."""
 
 from __future__ import annotations
 
+import datetime
+import enum
 import os
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
+
+import numpy as np
 
 from shortlist._arrays import Frame, installed_frame
 from shortlist._files import checked_path, json_path, write_text
-from shortlist._frames import NUMBERS, item_columns, released_frame
-from shortlist._runtime import changed, refuse_changes
-from shortlist._text import NOISY, as_texts, terminal_safe, text_table
+from shortlist._runtime import changed, late, refuse_changes
+from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps
+from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, UpperBound, checked_measurements
 from shortlist.exact.margins import Margin
-from shortlist.extras import NOTHING_ELSE, Extra, Extras
-from shortlist.labels import PLAIN, by_label, plain_label, typed
-from shortlist.pages.plots import plot_release
-from shortlist.pages.release_page import write_release
-from shortlist.pages.summary import LEAD, OVER, in_words, leads_named, note_of, notes_in_words, remarks
-from shortlist.pages.theme import card
-from shortlist.release_io import mark_pickles, read, refuse_old_pickles, written
-from shortlist.released_gaps import gaps_of, lower_bounds, refined, upper_bounds
-from shortlist.sampling.entropy import SECURE
+from shortlist.release_io import (
+    NUMBER_COLUMNS,
+    groups_content,
+    item_columns,
+    make_frame,
+    mark_pickles,
+    read_groups,
+    read_release,
+    refuse_old_pickles,
+    release_content,
+    write_json,
+)
+from shortlist.sampling.entropy import SECURE, Source
+from shortlist.sampling.uniforms import WordStream, shuffle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.estimates import LowerBound, UpperBound
+    from shortlist.accounting.guarantees import Guarantee
+    from shortlist.estimates import LowerBound
     from shortlist.ledger.ledger import Receipt
-    from shortlist.privacy import Guarantee
+
+PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None)))
 
 
-FIGURES = (*NUMBERS, LEAD, OVER)
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+OWN: dict[type, Callable[[Any], Hashable]] = {
+    str: str.__str__, int: int.__int__, float: float.__float__, bytes: lambda label: bytes.join(b"", [label]),
+}  # fmt: skip
+"""How a value of a class made from one of these becomes one of Python's own, whatever its own methods say."""
+
+
+def plain_label(label: Any) -> Hashable:
+    """The same label as a value of Python's own, where there is an equal one; otherwise as it is.
+
+    A scalar of numpy or arrow may be a view into the column it was taken from, and would carry all of it along; a text
+    of a class of its own may know the document that it was cut from (parsers of HTML and XML make such texts).
+    """
+    if type(label) in PLAIN:
+        return label  # type: ignore[no-any-return]
+    if isinstance(label, enum.Enum):  # a constant of a program
+        return label
+    if isinstance(label, tuple):
+        return tuple(map(plain_label, label))
+    if isinstance(label, frozenset):
+        return frozenset(map(plain_label, label))
+    if isinstance(label, memoryview):
+        return label.tobytes()
+    if isinstance(label, np.generic):
+        return _of_numpy(label)
+    own = next((way for kind, way in OWN.items() if isinstance(label, kind)), None)
+    if own is not None:
+        return own(label)
+    library = type(label).__module__.partition(".")[0]
+    if library == "pyarrow" and hasattr(label, "as_py"):
+        return plain_label(label.as_py())
+    if library == "pandas" and isinstance(label, datetime.datetime) and getattr(label, "nanosecond", 1) == 0:
+        return label.to_pydatetime()  # type: ignore[attr-defined, no-any-return]
+    return label  # type: ignore[no-any-return]
+
+
+def _of_numpy(label: np.generic) -> Hashable:
+    """Times stay numpy's: they own their bytes, and nanoseconds have no equal."""
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        return label
+    value = label.item()
+    return label if isinstance(value, np.generic) else plain_label(value)
+
+
+def type_key(label: Any) -> Hashable:
+    """A key that is equal for the same label alone, where labels may compare equal: 1, 1.0 and True, 0.0 and -0.0, one
+    moment in two zones. NaN is the same as NaN.
+    """
+    if isinstance(label, tuple):
+        return type(label), tuple(map(type_key, label))
+    if isinstance(label, frozenset):
+        return type(label), frozenset(map(type_key, label))
+    if type(label) is datetime.datetime:
+        return type(label), label.isoformat(), label.fold, label.tzname()
+    if type(label) is float:
+        return type(label), repr(label)
+    return type(label), label
+
+
+def by_label(items: Sequence[Hashable], indices: Sequence[int] | None, source: Source) -> list[int]:
+    """Positions sorted by label, and where labels do not compare by their type and text.
+
+    Labels may compare only partly (sets do), different ones may read alike, and methods of their own may notice in
+    which order they are asked. So the sort starts from an order that says nothing: by index, or drawn for the purpose
+    and then by text. The law of the result is a function of the set alone, whatever order the items came in.
+    """
+    if indices is not None:
+        start = sorted(range(len(items)), key=indices.__getitem__)
+        if set(map(type, items)) <= {int} and list(items) == list(indices):  # candidates without names
+            return start
+    else:
+        places = shuffle(len(items), WordStream(source))
+        start = sorted(places, key=_texts(items, places))
+    try:
+        return sorted(start, key=items.__getitem__)  # type: ignore[arg-type]
+    except Exception:  # a label's own comparison may raise anything
+        return sorted(start, key=_texts(items, start))
+
+
+def _texts(items: Sequence[Hashable], order: Sequence[int]) -> Callable[[int], tuple[str, str]]:
+    """The type and text of each, asked for in that order."""
+    return {i: (type(items[i]).__name__, _text(items[i])) for i in order}.__getitem__
+
+
+def _text(item: Hashable) -> str:
+    """Without addresses in memory: objects that were made in the order of their scores would lie in that order."""
+    try:
+        return str(item) if type(item) in PLAIN else ADDRESS.sub("", str(item))
+    except Exception:  # its own method may raise anything: then it reads like every other of its type
+        return ""
+
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """Whatever a mechanism released beside the items; None for what it does not release.
+
+    Parameters
+    ----------
+    values, soft_max, soft_min, gaps, p_value
+        Noisy scores, and differences of noisy scores (one for each item), where the mechanism releases them.
+    margins
+        How far each value may be from the number it stands for, where it stands for one.
+    answers
+        The answers "above" of a sparse vector.
+    largest
+        False where the smallest were asked for. Values are the scores themselves, and gaps are leads, all the same.
+    candidates
+        How many candidates the caller declared public, where they have names; None where they come from the data.
+    asked
+        How many items were asked for, in one call of `top_k` or `select`.
+    used, stopped, k
+        Which way a mechanism with several went, whether a threshold or a limit ended the list, how many items it chose.
+    kept
+        What this very outcome cost, where that may be less than the guarantee: a ledger that reserved the charge may
+        take back the rest (Theorem 38).
+    q
+        Of quantiles: which ones, one for each item.
+    evidence
+        What the gaps say about the scores: the law behind `Release.refine` and `Release.lower_bound`.
+    """
+
+    values: list[float] | None = None
+    margins: list[Margin] | None = None
+    soft_max: float | None = None
+    soft_min: float | None = None
+    gaps: list[float] | None = None
+    p_value: float | None = None
+    answers: list[Answer] | None = None
+    largest: bool | None = None
+    candidates: int | None = None
+    asked: int | None = None
+    used: str | None = None
+    stopped: bool | None = None
+    k: int | None = None
+    kept: ExPost | None = None
+    evidence: ChainedGaps | EndedGaps | ThresholdGaps | None = None
+    q: list[float] | None = None
+
+
+NOTHING_ELSE = Extras()
+"""Of a mechanism that releases items alone."""
+
+
+def undo_negation(extras: Extras) -> Extras:
+    """What came out of negated scores, about the scores themselves. Margins and leads are the same both ways."""
+    values = None if extras.values is None else [0.0 - value for value in extras.values]
+    soft_min = None if extras.soft_max is None else 0.0 - extras.soft_max
+    return replace(extras, values=values, soft_max=None, soft_min=soft_min, largest=False)
+
+
+class Extra(Generic[Kind]):
+    """An attribute of a release that stands in its `extras` under the same name; None where it was not released."""
+
+    __slots__ = ("_name",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, release: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, release: object, owner: type) -> Kind | None: ...
+
+    def __get__(self, release: Any, owner: type) -> Any:
+        return self if release is None else getattr(release.extras, self._name)
+
+
+FIGURES = (*NUMBER_COLUMNS, LEAD, OVER)
 """Columns of numbers, as they are shown."""
+SHOWN = 12
+"""Groups that are printed; all of them are in `to_frame()`."""
+SEEDED = "  [seeded randomness: for tests, not private]"
+
+
+def _page(module: str, name: str) -> Any:
+    """Return a function of `pages`, which is loaded when somebody reads: what draws and books does not import it."""
+    return late(f"shortlist.pages.{module}", name)
+
+
+class Readable:
+    """What a release of one list and one of many groups have in common: how they are shown, written and read."""
+
+    __slots__ = ()
+
+    EXAMPLE: ClassVar[str]
+    """A file that `save` may write."""
+
+    if TYPE_CHECKING:
+        guarantee: Guarantee
+        mechanism: str
+        unit: str
+        neighbours: str
+        secure: bool
+        frame: Frame | None
+
+        def columns(self) -> dict[str, list[Any]]: ...
+        def texts(self) -> dict[str, list[str]]: ...
+        def line(self) -> str: ...
+        def to_json(self) -> str: ...
+        @classmethod
+        def from_json(cls, text: str | bytes) -> Self: ...
+        @property
+        def summary(self) -> str: ...
+        @property
+        def remarks(self) -> list[str]: ...
+
+    @property
+    def note(self) -> str:
+        """All that goes with the table where nobody prints it: into the metadata of a frame or of a file."""
+        text: str = _page("summary", "note_of")(self)
+        return text
+
+    def to_frame(self) -> Any:
+        """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from.
+
+        Of groups, all lists are in it, and the columns of the key come first. `note` goes along where that kind has a
+        place for it: `attrs["shortlist"]` in pandas, the metadata of the schema in pyarrow, that of every column in
+        Spark. polars, DuckDB and Ibis have none.
+        """
+        return make_frame(self.columns(), self.frame or Frame(installed_frame()), self.note)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_json()` to a file for `load`: whole or not at all, and a new one for its owner alone."""
+        write_text(json_path(path, self.EXAMPLE), self.to_json() + "\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The release that `save` wrote to `path`, unchanged.
+
+        Raises
+        ------
+        OSError
+            if the file cannot be read.
+        ValueError
+            in one sentence, if it is no release, is damaged, or is of a version that is not known here.
+        """
+        with open(checked_path(path, cls.EXAMPLE), "rb") as file:
+            return cls.from_json(file.read())
+
+    def lines(self, columns: dict[str, list[str]], remarks: Iterable[str] | None = None) -> str:
+        """A table of these texts (`columns`), a summary, `remarks`, and one line: guarantee, mechanism, unit."""
+        return self._under(text_table(columns, self._right()), self.remarks if remarks is None else remarks)
+
+    def _right(self) -> tuple[str, ...]:
+        """Columns of numbers, which end where their names end."""
+        return FIGURES
+
+    def _notes(self) -> list[str]:
+        notes: list[str] = _page("summary", "notes_in_words")(self)
+        return notes
+
+    def _under(self, table: str, remarks: Iterable[str]) -> str:
+        return "\n".join([table, "", self.summary, *remarks, self.line(), *self._notes()])
+
+    def _card(self, columns: dict[str, list[str]], values: list[Any] | None, more: Iterable[str] = ()) -> str:
+        text: str = _page("theme", "card")(
+            columns, values, self.summary, [*more, self.line(), *self._notes()], self.remarks
+        )
+        return text
+
+    def _line(self, where: str) -> str:
+        """Guarantee, unit of privacy, mechanism, in one line."""
+        unit = f"{self.guarantee} for one {self.unit} ({self.neighbours}){where} by {self.mechanism}"
+        return terminal_safe(unit + ("" if self.secure else SEEDED))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Release:
+class Release(Readable):
     """Released candidates. Everything in it, and everything that can be reached from it, is released or public.
 
     It is a value: it can be pickled, copied, compared, and written as JSON (docs/release-format.md).
@@ -94,6 +371,7 @@ class Release:
     item_columns: tuple[str, ...] = ()
     extras: Extras = NOTHING_ELSE
 
+    EXAMPLE = "top10.json"
     margins = Extra[list[Margin]]()
     soft_max = Extra[float]()
     soft_min = Extra[float]()
@@ -123,40 +401,33 @@ class Release:
         """Noisy values, one for each item, where they are released; of quantiles the items themselves."""
         return self.extras.values if self.q is None else self.items
 
-    @property
-    def _named(self) -> list[Hashable]:
-        return self.items or []
-
     def __len__(self) -> int:
         """How many items were released: a release of none is false."""
-        return len(self._named)
+        return len(self.items or ())
 
     def __iter__(self) -> Iterator[Hashable]:
-        return iter(self._named)
+        return iter(self.items or ())
 
     def __contains__(self, label: object) -> bool:
-        return label in self._named
+        return label in (self.items or ())
 
     @property
     def summary(self) -> str:
         """What came out, what it can give away and what is left, in a few sentences."""
-        return in_words(self)
-
-    @property
-    def note(self) -> str:
-        """All that goes with the table where nobody prints it: into the metadata of a frame or of a file."""
-        return note_of(self)
+        text: str = _page("summary", "in_words")(self)
+        return text
 
     @property
     def remarks(self) -> list[str]:
         """How to read the table: sentences that hold for what came out, none if it speaks for itself."""
-        return remarks(self)
+        sentences: list[str] = _page("summary", "remarks")(self)
+        return sentences
 
     @property
     def item(self) -> Hashable:
         """The one winner's label."""
         self._check_single("item", "items")
-        return self._named[0]
+        return next(iter(self))
 
     @property
     def index(self) -> int:
@@ -172,7 +443,7 @@ class Release:
     def gap(self) -> float:
         """The one winner's gap."""
         self._check_single("gap", "gaps")
-        return gaps_of(self.extras, "gap")[0]
+        return self._check_gaps("gap")[0]
 
     @property
     def cost(self) -> float:
@@ -192,19 +463,41 @@ class Release:
         that `variance`. It is a function of released numbers and costs nothing. It knows the noise and not the
         selection: scores that were selected *because* their noise was large are still estimated too high.
         """
-        return refined(self.extras, measurements, variance)
+        gaps, evidence = self._check_gaps("refine"), self.evidence
+        if evidence is None:
+            raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
+        if self.largest is not False:
+            return evidence.refine(gaps, measurements, variance)
+        negated = (-one for one in checked_measurements(measurements, len(gaps)))  # of which gaps are the leads
+        return [-one for one in evidence.refine(gaps, negated, variance)]
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
         """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
-        return lower_bounds(self.extras, confidence)
+        if self.largest is False:
+            raise AttributeError("of the smallest the gaps bound the scores from above; read .upper_bound")
+        return self._bound("lower_bound", confidence)
 
     def upper_bound(self, confidence: float) -> list[UpperBound]:
         """Where the smallest were asked for: an upper bound of that `confidence` on each score; read its caveat."""
-        return upper_bounds(self.extras, confidence)
+        if self.largest is not False:
+            raise AttributeError("of the largest the gaps bound the scores from below; read .lower_bound")
+        return [UpperBound(0.0 - one.value, one.confidence) for one in self._bound("upper_bound", confidence)]
+
+    def _bound(self, name: str, confidence: float) -> list[LowerBound]:
+        gaps, evidence = self._check_gaps(name), self.evidence
+        if evidence is None or isinstance(evidence, ChainedGaps):
+            raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
+        return evidence.lower_bound(gaps, confidence)
+
+    def _check_gaps(self, name: str) -> list[float]:
+        """The gaps, for whoever asked for what is called `name`."""
+        if self.gaps is None:
+            raise AttributeError(f"this release has no gaps, so no .{name}; ask for them, as with gaps=True")
+        return self.gaps
 
     def _check_single(self, one: str, many: str) -> None:
-        if len(self._named) != 1:
-            raise AttributeError(f"this release has {len(self._named)} items; read .{many} instead of .{one}")
+        if len(self) != 1:
+            raise AttributeError(f"this release has {len(self)} items; read .{many} instead of .{one}")
 
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
@@ -225,20 +518,12 @@ class Release:
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
-        ranks = {"rank": list(range(1, len(self._named) + 1))} if self.ordered else {}
+        ranks = {"rank": list(range(1, len(self) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
         values |= {} if self.margins is None else {"margin": [margin.half_width for margin in self.margins]}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
-        items = item_columns(self._named, self.item_columns) if self.item_columns else {"item": list(self._named)}
-        return {**ranks, **items, **values, **gaps} if self.q is None else {"q": self.q, "value": list(self._named)}
-
-    def to_frame(self) -> Any:
-        """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from.
-
-        `note` goes along where that kind has a place for it: `attrs["shortlist"]` in pandas, the metadata of the schema
-        in pyarrow, that of every column in Spark. polars, DuckDB and Ibis have none.
-        """
-        return released_frame(self.columns(), self.frame or Frame(installed_frame()), self.note)
+        items = item_columns(list(self), self.item_columns) if self.item_columns else {"item": list(self)}
+        return {**ranks, **items, **values, **gaps} if self.q is None else {"q": self.q, "value": list(self)}
 
     def to_json(self) -> str:
         """Everything in it as one line of JSON, for `from_json` (docs/release-format.md). Labels keep their types.
@@ -255,7 +540,7 @@ class Release:
         >>> sl.Release.from_json(release.to_json()) == release
         True
         """
-        return written(self)
+        return write_json(release_content(self))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -266,29 +551,17 @@ class Release:
         ValueError
             in one sentence, for a text that is no release, is damaged, or is of a version that is not known here.
         """
-        return cls(**read(text))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_json()` to a file for `Release.load`: whole or not at all, and a new one for its owner alone."""
-        write_text(json_path(path, "top10.json"), self.to_json() + "\n")
+        return cls._of(read_release(text))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The release that `save` wrote to `path`, unchanged.
-
-        Raises
-        ------
-        OSError
-            if the file cannot be read.
-        ValueError
-            in one sentence, if it is no release, is damaged, or is of a version that is not known here.
-        """
-        with open(checked_path(path, "top10.json"), "rb") as file:
-            return cls.from_json(file.read())
+    def _of(cls, words: dict[str, Any]) -> Self:
+        """By what was read from JSON."""
+        return cls(**words | {"extras": Extras(**words["extras"])})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
-        return plot_release(self, ax)
+        axes: Axes = _page("plots", "plot_release")(self, ax)
+        return axes
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
         """Write one self-contained HTML page: the list, what it can give away, how it was made and what was paid.
@@ -302,45 +575,220 @@ class Release:
         title
             What the list is, for its heading; the number of items if left out.
         """
-        write_release(self, path, title)
+        _page("release_page", "write_release")(self, path, title)
 
     def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: numbers to six digits or with their margin, labels fit for a terminal."""
-        return leads_named(as_texts(self.columns(), NOISY if self.q is None else ()), [self])
+        texts: dict[str, list[str]] = _page("summary", "leads_named")(
+            as_texts(self.columns(), NOISY if self.q is None else ()), [self]
+        )
+        return texts
 
     def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
-        warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
-        return terminal_safe(f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}")
+        return self._line("")
 
     def __str__(self) -> str:
         return self.lines(self.texts())
 
-    def lines(self, columns: dict[str, list[str]], remarks: Iterable[str] | None = None) -> str:
-        """A table of these texts (`columns`), a summary, `remarks`, and one line: guarantee, mechanism, unit."""
-        how = self.remarks if remarks is None else remarks
-        below = [*how, self.line(), *notes_in_words(self)]
-        return "\n".join([text_table(columns, FIGURES), "", self.summary, *below])
-
     def __repr__(self) -> str:
-        return f"<Release of {len(self._named)}: {self.line()}>"
+        return f"<Release of {len(self)}: {self.line()}>"
 
     def __eq__(self, other: object) -> bool:
         """By content; a label 1 is not the label True, nor 1.0, and NaN in a label is the same as NaN."""
         if not isinstance(other, Release):
             return NotImplemented
-        if (self.items is None) != (other.items is None) or typed(tuple(self._named)) != typed(tuple(other._named)):
+        if (self.items is None) != (other.items is None) or type_key(tuple(self)) != type_key(tuple(other)):
             return False
         return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self) if one.name != "items")
 
     def __hash__(self) -> int:
-        return hash((typed(tuple(self._named)), self.ordered, self.guarantee, self.mechanism, self.unit))
+        return hash((type_key(tuple(self)), self.ordered, self.guarantee, self.mechanism, self.unit))
 
     def _repr_html_(self) -> str:
-        values = self.values if self.q is None else None
-        return card(self.texts(), values, self.summary, [self.line(), *notes_in_words(self)], self.remarks)
+        return self._card(self.texts(), self.values if self.q is None else None)
 
 
 refuse_changes(Release, "a release cannot be changed, nor its {}: it is what came out")
 mark_pickles(Release)
 refuse_old_pickles()
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class GroupedRelease(Readable, Mapping[Hashable, Release]):
+    """A mapping from the key of a group to its `Release`, under one guarantee. Everything in it is released or public.
+
+    Public keys come in the order given, others sorted: of those only groups whose list is not empty.
+
+    Parameters
+    ----------
+    releases
+        The list of each group; its guarantee is `per_group`.
+    by
+        The columns that make a key, a tuple where there are several; none for lists of scores, keyed 0, 1, ..
+    groups_per_user
+        In how many groups one person counts, at most.
+    guarantee, charge
+        The promise to one person in all groups together, and what a ledger books for it, once.
+    per_group
+        The promise in each of them.
+    frame, item_columns
+        In words, which kind of frame `to_frame` makes; the columns that make an item, where there are several.
+    notes, receipt
+        What it means in words, and where the charge was booked; None without a ledger.
+    unit, neighbours, secure, mechanism, why
+        As in `Release`.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> lists = sl.top_k([[90, 2, 50], [1, 70, 3]], 1, epsilon=8.0, monotone=True)
+    >>> len(lists), lists[1].items, lists.per_group
+    (2, [1], PureDP(epsilon=4.0))
+    """
+
+    releases: dict[Hashable, Release]
+    by: tuple[str, ...]
+    groups_per_user: int
+    guarantee: Guarantee
+    charge: Guarantee
+    per_group: Guarantee
+    unit: str
+    neighbours: str
+    secure: bool
+    mechanism: str
+    why: str
+    notes: tuple[str, ...] = ()
+    receipt: Receipt | None = None
+    frame: Frame | None = None
+    item_columns: tuple[str, ...] = ()
+
+    EXAMPLE = "lists.json"
+    used: ClassVar[None] = None
+    """Which way a list went stands in its own release."""
+
+    def __getitem__(self, key: Hashable) -> Release:
+        return self.releases[key]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.releases)
+
+    def __len__(self) -> int:
+        """How many groups are listed."""
+        return len(self.releases)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The released table, column by column: those of the key first."""
+        tables = [(key, release.columns()) for key, release in self.releases.items()]
+        nothing = self.item_columns or ("item",)
+        names = list(dict.fromkeys(name for _, table in tables for name in table) or nothing)
+        keys = self._key_columns(names)
+        cells: dict[str, list[Any]] = {name: [] for name in (*keys, *names)}
+        for key, table in tables:
+            many = len(next(iter(table.values())))
+            parts: Any = key if len(keys) > 1 else (key,)
+            for name, part in zip(keys, parts, strict=True):
+                cells[name] += [part] * many
+            for name in names:
+                cells[name] += table.get(name, [None] * many)
+        return cells
+
+    def _key_columns(self, taken: list[str]) -> list[str]:
+        """The columns of the key, renamed where a release has one of that name."""
+        columns: list[str] = []
+        for column in self.by or ("group",):
+            name = column
+            while name in (*NUMBER_COLUMNS, *taken, *columns):
+                name = f"group {name}"
+            columns.append(name)
+        return columns
+
+    def to_json(self) -> str:
+        """Everything in it as one line of JSON, for `from_json` (docs/release-format.md)."""
+        return write_json(groups_content(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """What `to_json` wrote to `text`, unchanged.
+
+        Raises
+        ------
+        ValueError
+            in one sentence, for a text that is no grouped release, is damaged, or of a version not known here.
+        """
+        words = read_groups(text)
+        words["releases"] = {key: Release._of(one) for key, one in words["releases"]}
+        return cls(**words)
+
+    def plot(self) -> list[Axes]:
+        """Draw the lists side by side, 12 at most. Returns one matplotlib Axes for each."""
+        panels: list[Axes] = _page("plots", "plot_groups")(self)
+        return panels
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """Write one self-contained HTML page: every list, what all of them can give away, and what was paid.
+
+        Parameters
+        ----------
+        path
+            The file, for example `"lists.html"`; what is there is replaced at once or not at all.
+        title
+            What the lists are, for its heading; how many there are if left out.
+        """
+        _page("release_page", "write_groups")(self, path, title)
+
+    def texts(self, most: int | None = None) -> dict[str, list[str]]:
+        """The table as a person reads it, of `most` groups at most."""
+        some = self if most is None or len(self) <= most else self._first(most)
+        plain = any(one.q is not None for one in self.values())
+        texts: dict[str, list[str]] = _page("summary", "leads_named")(
+            as_texts(some.columns(), () if plain else NOISY), self.values()
+        )
+        return texts
+
+    def _first(self, most: int) -> GroupedRelease:
+        return replace(self, releases=dict(list(self.releases.items())[:most]))
+
+    @property
+    def summary(self) -> str:
+        """What came out, what all lists together can give away and what is left, in a few sentences."""
+        text: str = _page("summary", "groups_in_words")(self)
+        return text
+
+    @property
+    def remarks(self) -> list[str]:
+        """How to read the table, and what the notes of every list say."""
+        sentences: list[str] = _page("summary", "groups_remarks")(self)
+        return sentences
+
+    def line(self) -> str:
+        """The guarantee in all groups, mechanism, unit of privacy, in one line."""
+        groups = f"{self.groups_per_user} group{'s' * (self.groups_per_user != 1)}"
+        return self._line(f" in all groups, who is in {groups} at most,")
+
+    def _right(self) -> tuple[str, ...]:
+        """Columns of numbers; a key may have a name that is theirs no more."""
+        return tuple(name for name in FIGURES if name not in self.by)
+
+    def _more(self) -> list[str]:
+        """How many groups are not printed, if any."""
+        return [f".. and {len(self) - SHOWN} more groups"] if len(self) > SHOWN else []
+
+    def __str__(self) -> str:
+        return self._under("\n".join([text_table(self.texts(SHOWN), self._right()), *self._more()]), self.remarks)
+
+    def __repr__(self) -> str:
+        return f"<GroupedRelease of {len(self)}: {self.line()}>"
+
+    def _repr_html_(self) -> str:
+        return self._card(self.texts(SHOWN), None, self._more())
+
+    def __eq__(self, other: object) -> bool:
+        """By content, and by the order of the groups."""
+        if not isinstance(other, GroupedRelease):
+            return NotImplemented
+        same = all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self))
+        return same and [(type(key), key) for key in self] == [(type(key), key) for key in other]
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.releases), self.by, self.guarantee, self.unit))

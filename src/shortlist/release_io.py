@@ -1,4 +1,4 @@
-"""Releases as JSON, and back."""
+"""Releases as JSON and as data frames of the caller's kind; and from JSON back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields, replace
 from types import ModuleType
 from typing import Any, NoReturn
 
-from shortlist._arrays import Frame
+from shortlist._arrays import FRAMES, Engine, Frame
+from shortlist._files import unnested
 from shortlist._text import json_line
 from shortlist.accounting.guarantees import (
     ZCDP,
@@ -27,7 +28,6 @@ from shortlist.accounting.guarantees import (
 from shortlist.accounting.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
 from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, ThresholdGaps
 from shortlist.exact.margins import Margin
-from shortlist.extras import Extras
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
 
@@ -50,7 +50,7 @@ class Codec:
     read: Callable[[Any], Any]
 
 
-def parsed(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """What the JSON says: no key twice, no NaN, no number beyond a float."""
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite,
@@ -219,7 +219,7 @@ def optional(codec: Codec) -> Codec:
     )
 
 
-def listed(codec: Codec, kind: type = list) -> Codec:
+def list_of(codec: Codec, kind: type = list) -> Codec:
     """A list of them; of that kind in Python."""
 
     def read(value: Any) -> Any:
@@ -340,7 +340,7 @@ def refuse_old_pickles() -> None:
 FORMAT = "shortlist release"
 VERSION = 1
 
-REALS = listed(REAL, tuple)
+REALS = list_of(REAL, tuple)
 GUARANTEES: dict[type, dict[str, Codec]] = {
     PureDP: {"epsilon": REAL},
     ApproxDP: {"epsilon": REAL, "delta": REAL},
@@ -351,7 +351,7 @@ GUARANTEES: dict[type, dict[str, Codec]] = {
     GumbelDP: {"mu": REAL, "k": WHOLE, "monotone": FLAG},
     ExPost: {"epsilon": REAL, "cost": REAL},
 }
-GUARANTEES[Composition] = {"parts": listed(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
+GUARANTEES[Composition] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
 """Compositions are flat: `compose` counts parts, it does not nest them."""
 RUNS: dict[type, dict[str, Codec]] = {
     NegativeBinomial: {"gamma": REAL, "eta": REAL},
@@ -359,7 +359,7 @@ RUNS: dict[type, dict[str, Codec]] = {
     Binomial: {"n": WHOLE, "p": REAL},
 }
 RUNS[Capped] = {"runs": one_of("a number of runs", dict(RUNS)), "cap": WHOLE}
-GUARANTEES[Mixed] = {"parts": listed(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
+GUARANTEES[Mixed] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
 GUARANTEES[Tuned] = {"base": one_of("a guarantee", dict(GUARANTEES)), "runs": one_of("a number of runs", RUNS)}
 GUARANTEE = one_of("a guarantee", GUARANTEES)
 LAW = record(
@@ -374,7 +374,7 @@ LAW = record(
 )
 EVIDENCE = one_of(
     "evidence",
-    {ChainedGaps: {"deviation": POSITIVE}, ThresholdGaps: {"laws": listed(LAW, tuple)}, EndedGaps: {"law": LAW}},
+    {ChainedGaps: {"deviation": POSITIVE}, ThresholdGaps: {"laws": list_of(LAW, tuple)}, EndedGaps: {"law": LAW}},
 )
 ANSWER = record(
     Answer,
@@ -393,10 +393,10 @@ RECEIPT = record(
     {"ledger": TEXT, "entry": WHOLE, "budget": TEXT, "spent": BALANCE, "remaining": BALANCE, "head": TEXT,
      "purpose": TEXT},
 )  # fmt: skip
-FRAME = record(Frame, {"engine": TEXT, "types": listed(TEXT, tuple)})
+FRAME = record(Frame, {"engine": TEXT, "types": list_of(TEXT, tuple)})
 
 COMMON: dict[str, Codec] = {
-    "items": optional(listed(LABEL)),
+    "items": optional(list_of(LABEL)),
     "ordered": FLAG,
     "guarantee": GUARANTEE,
     "charge": GUARANTEE,
@@ -405,19 +405,19 @@ COMMON: dict[str, Codec] = {
     "unit": TEXT,
     "neighbours": word("add-remove", "replace"),
     "secure": FLAG,
-    "notes": listed(TEXT, tuple),
-    "indices": optional(listed(WHOLE)),
-    "item_columns": listed(TEXT, tuple),
+    "notes": list_of(TEXT, tuple),
+    "indices": optional(list_of(WHOLE)),
+    "item_columns": list_of(TEXT, tuple),
     "frame": optional(FRAME),
     "receipt": optional(RECEIPT),
 }
 """What every release has."""
 
-NUMBERS: dict[str, Codec] = {"values": listed(REAL), "gaps": listed(REAL)}
+NUMBERS: dict[str, Codec] = {"values": list_of(REAL), "gaps": list_of(REAL)}
 """One number for each item, where the mechanism releases them."""
 
 EXTRAS: dict[str, Codec] = {
-    "margins": listed(record(Margin, {"error": REAL, "half_width": REAL})),
+    "margins": list_of(record(Margin, {"error": REAL, "half_width": REAL})),
     "used": TEXT,
     "k": WHOLE,
     "stopped": FLAG,
@@ -425,32 +425,39 @@ EXTRAS: dict[str, Codec] = {
     "soft_max": REAL,
     "soft_min": REAL,
     "kept": one_of("a cost", {ExPost: GUARANTEES[ExPost]}),
-    "answers": listed(ANSWER),
+    "answers": list_of(ANSWER),
     "evidence": EVIDENCE,
     "largest": FLAG,
     "candidates": WHOLE,
     "asked": WHOLE,
-    "q": listed(REAL),
+    "q": list_of(REAL),
 }
 """What only some mechanisms release."""
 
 
-def written(release: object) -> str:
-    """The release as one line of JSON.
-
-    Raises
-    ------
-    ValueError
-        if a label, or a guarantee of somebody's own, has no form in JSON.
-    """
+def release_content(release: Any) -> dict[str, Any]:
+    """Return what JSON says of a release; raises ValueError for a label, or a guarantee, that has no form in JSON."""
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     content |= {name: codec.write(getattr(release, name)) for name, codec in COMMON.items()}
-    extras: object = getattr(release, "extras", None)
-    content |= _present(extras, NUMBERS)
-    content["extras"] = _present(extras, EXTRAS)
-    receipt: Receipt | None = getattr(release, "receipt", None)
-    if receipt is not None and receipt.balance:
-        content["extras"]["balance"] = receipt.balance
+    content |= _present(release.extras, NUMBERS)
+    content["extras"] = _present(release.extras, EXTRAS)
+    if release.receipt is not None and release.receipt.balance:
+        content["extras"]["balance"] = release.receipt.balance
+    return content
+
+
+def groups_content(release: Any) -> dict[str, Any]:
+    """The same of a grouped release."""
+    content: dict[str, Any] = {"format": GROUPED_FORMAT, "version": VERSION}
+    content |= {name: codec.write(getattr(release, name)) for name, codec in GROUPED_COMMON.items()}
+    content["groups"] = [
+        {"key": LABEL.write(key), "release": release_content(one)} for key, one in release.releases.items()
+    ]
+    return content
+
+
+def write_json(content: dict[str, Any]) -> str:
+    """A release as one line of JSON, by its content."""
     return json_line(content, strict=True)
 
 
@@ -459,8 +466,8 @@ def _present(extras: object, table: Mapping[str, Codec]) -> dict[str, Any]:
     return {name: table[name].write(value) for name, value in values.items() if value is not None}
 
 
-def read(text: object) -> dict[str, Any]:
-    """The words of a release from what `written` gave.
+def read_release(text: object) -> dict[str, Any]:
+    """The arguments of a release from its JSON; those of its `extras` in a dictionary of their own.
 
     Raises
     ------
@@ -469,21 +476,33 @@ def read(text: object) -> dict[str, Any]:
     ValueError
         in one sentence, if it is no release, one of another version, or damaged.
     """
+    return _read(text, _release_fields, "release", "release.to_json()")
+
+
+def read_groups(text: object) -> dict[str, Any]:
+    """The arguments of a grouped release; `releases` are pairs of a key and the arguments of its release."""
+    return _read(text, _groups_fields, "grouped release", "to_json() of a grouped release")
+
+
+def _read(text: object, fields: Callable[[Any], dict[str, Any]], what: str, writer: str) -> dict[str, Any]:
     if not isinstance(text, str | bytes):
-        raise TypeError("text must be the JSON that release.to_json() gave")
+        raise TypeError(f"text must be the JSON that {writer} gave")
     try:
-        return fields_of(parsed(text))
+        return fields(parse_json(text))
     except Damaged as damage:
         reason = str(damage)
-    raise ValueError(f"this is no release that shortlist can read: {reason}")
+    raise ValueError(f"this is no {what} that shortlist can read: {reason}")
 
 
-def fields_of(content: Any) -> dict[str, Any]:
-    """The same from what the JSON says; raises `Damaged`."""
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise Damaged(f'it does not say "format": "{FORMAT}"')
+def _check_version(content: Any, format: str) -> None:
+    if not isinstance(content, dict) or content.get("format") != format:
+        raise Damaged(f'it does not say "format": "{format}"')
     if type(content.get("version")) is not int or content["version"] != VERSION:
         raise Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
+
+
+def _release_fields(content: Any) -> dict[str, Any]:
+    _check_version(content, FORMAT)
     _check_keys(content, ["format", "version", "extras", *COMMON], NUMBERS)
     if not isinstance(content["extras"], dict):
         raise Damaged("extras: an object is wanted")
@@ -494,7 +513,7 @@ def fields_of(content: Any) -> dict[str, Any]:
     if "balance" in content["extras"]:
         fields["receipt"] = _with_balance(fields["receipt"], content["extras"]["balance"])
     _check_agreement(fields)
-    extras = Extras(**{name: fields.pop(name) for name in [*NUMBERS, *EXTRAS] if name in fields})
+    extras = {name: fields.pop(name) for name in [*NUMBERS, *EXTRAS] if name in fields}
     return fields | {"extras": extras}
 
 
@@ -547,57 +566,15 @@ GROUPED_FORMAT = "shortlist grouped release"
 
 
 GROUPED_COMMON: dict[str, Codec] = {
-    "by": listed(TEXT, tuple),
-    "groups_per_user": WHOLE,
-    "guarantee": GUARANTEE,
-    "charge": GUARANTEE,
+    "by": list_of(TEXT, tuple), "groups_per_user": WHOLE, "guarantee": GUARANTEE, "charge": GUARANTEE,
     "per_group": GUARANTEE,
-    "unit": TEXT,
-    "neighbours": word("add-remove", "replace"),
-    "secure": FLAG,
-    "mechanism": TEXT,
-    "why": TEXT,
-    "notes": listed(TEXT, tuple),
-    "receipt": optional(RECEIPT),
-    "frame": optional(FRAME),
-    "item_columns": listed(TEXT, tuple),
-}
+    **{name: COMMON[name] for name in ("unit", "neighbours", "secure", "mechanism", "why", "notes", "receipt", "frame",
+                                       "item_columns")},
+}  # fmt: skip
 
 
-def written_groups(release: Any) -> str:
-    """The grouped release as one line of JSON."""
-    content: dict[str, Any] = {"format": GROUPED_FORMAT, "version": VERSION}
-    content |= {name: codec.write(getattr(release, name)) for name, codec in GROUPED_COMMON.items()}
-    content["groups"] = [
-        {"key": LABEL.write(key), "release": json.loads(written(one))} for key, one in release.releases.items()
-    ]
-    return json_line(content, strict=True)
-
-
-def read_groups(text: object) -> dict[str, Any]:
-    """The words of a grouped release; `releases` are pairs of a key and the words of its release.
-
-    Raises
-    ------
-    TypeError
-        if it is no text.
-    ValueError
-        in one sentence, if it is no grouped release, one of another version, or damaged.
-    """
-    if not isinstance(text, str | bytes):
-        raise TypeError("text must be the JSON that to_json() of a grouped release gave")
-    try:
-        return _fields(parsed(text))
-    except Damaged as damage:
-        reason = str(damage)
-    raise ValueError(f"this is no grouped release that shortlist can read: {reason}")
-
-
-def _fields(content: Any) -> dict[str, Any]:
-    if not isinstance(content, dict) or content.get("format") != GROUPED_FORMAT:
-        raise Damaged(f'it does not say "format": "{GROUPED_FORMAT}"')
-    if type(content.get("version")) is not int or content["version"] != VERSION:
-        raise Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
+def _groups_fields(content: Any) -> dict[str, Any]:
+    _check_version(content, GROUPED_FORMAT)
     if set(content) != {"format", "version", "groups", *GROUPED_COMMON}:
         raise Damaged("something is missing, or it holds something that this version does not know")
     words = {name: field(name, codec, content[name]) for name, codec in GROUPED_COMMON.items()}
@@ -615,4 +592,178 @@ def _group(content: Any, columns: int) -> tuple[Any, dict[str, Any]]:
     key = field("key", LABEL, content["key"])
     if columns > 1 and not (type(key) is tuple and len(key) == columns):
         raise Damaged("a key does not have a part for each column of by")
-    return key, fields_of(content["release"])
+    return key, _release_fields(content["release"])
+
+
+NUMBER_COLUMNS = ("rank", "q", "value", "margin", "gap")
+"""The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
+
+ARROW = ("string", "large_string", "int64", "uint64", "bool", "date32[day]")
+TYPES: dict[Engine, Collection[str]] = {
+    "polars": ("String", "Int64", "UInt64", "Boolean", "Date"),
+    "pandas": ("str", "string", "object", "int64", "uint64", "bool", "Int64", "UInt64", "boolean",
+               *(f"{word}[pyarrow]" for word in ARROW)),
+    "pyarrow": ARROW,
+    "duckdb": ("VARCHAR", "BIGINT", "UBIGINT", "BOOLEAN", "DATE"),
+    "ibis": ("string", "int64", "uint64", "boolean", "date"),
+    "spark": ("string", "bigint", "boolean", "date"),
+}  # fmt: skip
+"""What an item column may be in each engine: a closed list, so that no name of a type can tell anything of the data."""
+
+WIDTHS: dict[Engine, tuple[str, str, str]] = {
+    "polars": ("Int64", "Float64", "Date"), "pandas": ("int64", "float64", "object"),
+    "pyarrow": ("int64", "float64", "date32[day]"), "duckdb": ("BIGINT", "DOUBLE", "DATE"),
+    "ibis": ("int64", "float64", "date"), "spark": ("bigint", "double", "date"),
+}  # fmt: skip
+"""The types of ranks, of values and gaps, and of quantiles that are dates."""
+
+Columns = Mapping[str, list[Any]]
+Types = Mapping[str, str]
+
+
+def own_frame(engine: Engine, types: list[str]) -> Frame:
+    """The words for a frame of these types; without the types if one of them is not on the list."""
+    return Frame(engine, tuple(types) if set(types) <= set(TYPES[engine]) else ())
+
+
+def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
+    """The columns as a frame of that kind, the items in their own types where those are known.
+
+    The `note` goes into the metadata of those kinds that have such (`NOTED`).
+
+    Otherwise in the types that the library tells them to be, and as text if it knows none.
+    """
+    parts = [name for name in columns if name not in NUMBER_COLUMNS]
+    may_guess = frame.engine in FRAMES and not frame.types
+    if not set(frame.types) <= set(TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
+        raise ValueError("the frame of this release has a type that this version does not know; read .columns()")
+    whole, real, day = WIDTHS[frame.engine]
+    types = {name: whole if name == "rank" else real for name in columns if name in NUMBER_COLUMNS}
+    types |= {name: day for name in types if any(isinstance(cell, datetime.date) for cell in columns[name])}
+    types |= dict(zip(parts, frame.types, strict=True)) if frame.types else {}
+    uniform = _uniform(columns, types)
+    try:
+        return attach_note(MAKERS[frame.engine](uniform, types), frame.engine, note)
+    except ImportError:
+        raise
+    except Exception:  # each library has its own
+        if frame.engine not in FRAMES:
+            raise
+    if not may_guess:  # only a file that was edited has such
+        raise ValueError("the items of this release do not fit the types that it has for them; read .columns()")
+    texts = {name: uniform[name] if name in types else list(map(str, uniform[name])) for name in uniform}
+    return attach_note(MAKERS[frame.engine](texts, types), frame.engine, note)
+
+
+def attach_note(table: Any, engine: Engine, note: str) -> Any:
+    """The table with a note in its metadata, under our name; as it is where its kind has no place for one."""
+    return NOTED[engine](table, note) if note and engine in NOTED else table
+
+
+def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """The parts of each item under the names of their columns, which are none of ours."""
+    columns: dict[str, list[Any]] = {}
+    for n, column in enumerate(names):
+        name = column
+        while name in (*NUMBER_COLUMNS, *columns):
+            name = f"item {name}"
+        columns[name] = [item[n] for item in items]
+    return columns
+
+
+def _uniform(columns: Columns, types: Types) -> Columns:
+    """A column has one type: labels of several become text."""
+    mixed = [name for name in columns if name not in types and len(set(map(type, columns[name]))) > 1]
+    return {name: list(map(str, cells)) if name in mixed else cells for name, cells in columns.items()}
+
+
+def _polars(columns: Columns, types: Types) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(columns, schema_overrides={name: getattr(pl, word) for name, word in types.items()})
+
+
+def _pandas(columns: Columns, types: Types) -> Any:
+    import pandas as pd
+
+    series = {name: pd.Series(cells, dtype=_pandas_type(types.get(name))) for name, cells in columns.items()}
+    return pd.DataFrame(series)
+
+
+def _pandas_type(word: str | None) -> Any:
+    import pandas as pd
+
+    if word is None or not word.endswith("[pyarrow]"):
+        return word
+    return pd.ArrowDtype(_arrow_type(word.removesuffix("[pyarrow]")))
+
+
+def _pyarrow(columns: Columns, types: Types) -> Any:
+    import pyarrow as pa
+
+    return pa.table(
+        {name: pa.array(cells, _arrow_type(types[name]) if name in types else None) for name, cells in columns.items()}
+    )
+
+
+def _arrow_type(word: str) -> Any:
+    import pyarrow as pa
+
+    return pa.date32() if word == "date32[day]" else pa.type_for_alias(word)
+
+
+def _duckdb(columns: Columns, types: Types) -> Any:
+    import duckdb
+
+    parts = (unnested(cells, types[name], name) for name, cells in columns.items())
+    return duckdb.sql(f"SELECT {', '.join(parts)}")
+
+
+def _ibis(columns: Columns, types: Types) -> Any:
+    import ibis
+
+    arrow = {"boolean": "bool", "date": "date32[day]"}
+    return ibis.memtable(_pyarrow(columns, {name: arrow.get(word, word) for name, word in types.items()}))
+
+
+def _spark(columns: Columns, types: Types) -> Any:
+    from pyspark.sql import SparkSession
+    from pyspark.sql import types as st
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise RuntimeError(
+            "a Spark DataFrame needs an active session, and a release keeps none: start one with "
+            "SparkSession.builder.getOrCreate(), or read release.columns()"
+        )
+    kinds = {"string": st.StringType(), "bigint": st.LongType(), "boolean": st.BooleanType(), "date": st.DateType(),
+             "double": st.DoubleType()}  # fmt: skip
+    schema = st.StructType([st.StructField(name, kinds[types[name]]) for name in columns])
+    return session.createDataFrame(list(zip(*columns.values(), strict=True)), schema)
+
+
+MAKERS: dict[Engine, Callable[[Columns, Types], Any]] = {
+    "polars": _polars, "pandas": _pandas, "pyarrow": _pyarrow, "duckdb": _duckdb, "ibis": _ibis, "spark": _spark,
+}  # fmt: skip
+
+
+def _in_pandas(table: Any, note: str) -> Any:
+    table.attrs[NAME] = note
+    return table
+
+
+def _in_pyarrow(table: Any, note: str) -> Any:
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), NAME: note})
+
+
+def _in_spark(table: Any, note: str) -> Any:
+    """Of every column: a Spark DataFrame has no metadata of its own, and keeps those of its columns in parquet."""
+    for name in table.columns:
+        table = table.withMetadata(name, {NAME: note})
+    return table
+
+
+NAME = "shortlist"
+"""Under which the note stands, as in parquet files of the command line."""
+NOTED: dict[Engine, Callable[[Any, str], Any]] = {"pandas": _in_pandas, "pyarrow": _in_pyarrow, "spark": _in_spark}
+"""Kinds of frames that have metadata. polars, DuckDB and Ibis have none: there `release.note` has the words."""

@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist.choose import mechanism_for, warn_if_absurd
-from shortlist.grouped_release import GroupedRelease
-from shortlist.grouped_scores import GroupedScores
+from shortlist.errors import bad_type
 from shortlist.groups import GroupRequest
 from shortlist.list_request import finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import check_ledger, check_source
 from shortlist.paid_release import Booked
 from shortlist.privacy import Ledger, Reservation
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import PlainWords, Scores
+from shortlist.scores import GroupedScores, PlainWords, Scores
 from shortlist.table_words import TABLE_WORDS
 from shortlist.tables.candidates import listed_in_words
 from shortlist.tables.count import OpenTable, Progress, check_asked, open_table
@@ -56,8 +55,8 @@ class Table:
         """
         if isinstance(rows, Scores | GroupedScores):
             written = ", ".join(sorted(TABLE_WORDS & words.keys()))
-            near = "; did you mean values=True?" if words.get("value") is True else ""
-            raise TypeError(f"{written}: for a table; these are Scores, which are counted already: leave it out{near}")
+            near = "; did you mean $values=True?" if words.get("value") is True else ""
+            raise bad_type(f"${written}: for a table; these are Scores, which are counted already: leave it out{near}")
         unfit = [word for word in words if word in PlainWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")

@@ -127,7 +127,7 @@ class Best:
         if not isinstance(text, str | bytes):
             raise TypeError("text must be the JSON that best.to_json() gave")
         try:
-            return cls(output=None, **_fields(io.parsed(text)))
+            return cls(output=None, **_fields(io.parse_json(text)))
         except io.Damaged as damage:
             reason = str(damage)
         raise ValueError(f"this is no result of tuning that shortlist can read: {reason}")
@@ -168,7 +168,7 @@ FIELDS: dict[str, io.Codec] = {
     "charge": io.GUARANTEE,
     "mechanism": io.TEXT,
     "why": io.TEXT,
-    "notes": io.listed(io.TEXT, tuple),
+    "notes": io.list_of(io.TEXT, tuple),
     "unit": io.TEXT,
     "neighbours": io.word("add-remove", "replace"),
     "secure": io.FLAG,

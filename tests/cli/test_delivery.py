@@ -15,6 +15,7 @@ import shortlist as sl
 from shortlist.cli.app import in_options
 from shortlist.cli.options import Format
 from shortlist.cli.releases import Delivery
+from shortlist.errors import Text
 from tests.helpers.terminal import SHORTLIST, called
 from tests.helpers.typed import present
 
@@ -104,17 +105,18 @@ def test_the_ledger_of_the_file_of_defaults_is_said(home, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("method='gaps' releases no values", "--method gaps releases no values"),
-        ("write delta=1e-6, or values=True", "write --delta 1e-6, or --values"),
-        ("give candidates= first", "give --candidates first"),
-        ("groups_per_user=2 is too many", "--groups-per-user 2 is too many"),
-        ("colour=3 stays", "colour=3 stays"),
-        (f"{sl.ApproxDP(1.0, 1e-6)} stays, epsilon=2", f"{sl.ApproxDP(1.0, 1e-6)} stays, --epsilon 2"),
+        ("$method='gaps' releases no values", "--method gaps releases no values"),
+        ("write $delta=1e-6, or $values=True", "write --delta 1e-6, or --values"),
+        ("give $candidates= first", "give --candidates first"),
+        ("$groups_per_user=2 is too many", "--groups-per-user 2 is too many"),
+        ("$colour=3 stays", "colour=3 stays"),
+        (f"{sl.ApproxDP(1.0, 1e-6)} stays, $epsilon=2", f"{sl.ApproxDP(1.0, 1e-6)} stays, --epsilon 2"),
     ],
 )
 def test_python_words_become_options(words, said):
-    assert in_options(words, ["top"]) == said
-    assert in_options(words, ["ledger"]) == in_options(words, []) == words
+    text = Text(words)
+    assert in_options(text, ["top"]) == said
+    assert in_options(text, ["ledger"]) == in_options(text, []) == text
 
 
 def test_clips_and_separators_are_read_as_they_are_written(home, tmp_path):
@@ -158,7 +160,9 @@ def test_what_was_written_is_said_and_who_may_read_it(tmp_path):
 
 
 def test_words_for_python_become_those_of_the_command_line():
-    said = in_options("give groups=[...] or candidates=[...]; write separator=';' or separator='\\t'", ["top"])
+    said = in_options(
+        Text("give $groups=[...] or $candidates=[...]; write $separator=';' or $separator='\\t'"), ["top"]
+    )
     assert said == "give --groups CH,DE,FR or --candidates FILE; write --separator ';' or --separator tab"
 
 

@@ -1,9 +1,12 @@
 """What the library says to Python is said in options on the command line."""
 
+import pickle
+
 import pytest
 
 import shortlist as sl
-from shortlist.cli.app import in_the_words_of
+from shortlist.cli.app import with_options
+from shortlist.errors import Text, bad_value
 from tests.helpers.terminal import called
 
 KNOWN = {"-k", "--delta", "--value", "--clip", "--at-least", "--method", "--where", "--item", "--epsilon", "--groups"}
@@ -12,26 +15,33 @@ KNOWN = {"-k", "--delta", "--value", "--clip", "--at-least", "--method", "--wher
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("k must be at least 1", "-k must be at least 1"),
-        ("where: 'weak': no column", "--where: 'weak': no column"),
+        ("$k must be at least 1", "-k must be at least 1"),
+        ("$where: 'weak': no column", "--where: 'weak': no column"),
         (
-            'value and clip go together: write value="stars", clip=(0, 5)',
+            '$value and $clip go together: write $value="stars", $clip=(0, 5)',
             "--value and --clip go together: write --value stars --clip 0,5",
         ),
-        ("clip=(low, high) must have low <= high", "--clip LOW,HIGH must have low <= high"),
-        ("at_least looks at the count", "--at-least looks at the count"),
-        ("name one, delta=1e-6, method='limited-domain'", "name one, --delta 1e-6 --method limited-domain"),
-        ("write epsilon=1.0, or k=None", "write --epsilon 1.0, or no -k"),
-        ("several are item=[...]", "several are --item COLUMN --item COLUMN"),
-        ("value and colour go together", "value and colour go together"),
-        ("colour must be red; user_id is a column", "colour must be red; user_id is a column"),
+        ("$clip=(low, high) must have low <= high", "--clip LOW,HIGH must have low <= high"),
+        ("$at_least looks at the count", "--at-least looks at the count"),
+        ("name one, $delta=1e-6, $method='limited-domain'", "name one, --delta 1e-6 --method limited-domain"),
+        ("write $epsilon=1.0, or $k=None", "write --epsilon 1.0, or no -k"),
+        ("several are $item=[...]", "several are --item COLUMN --item COLUMN"),
+        ("$colour must be red; user_id is a column", "colour must be red; user_id is a column"),
         ("the value must be small", "the value must be small"),
         ("ApproxDP(epsilon=1.0, delta=1e-06) stays", "ApproxDP(epsilon=1.0, delta=1e-06) stays"),
+        ("it is there$<, or Ledger(path) in Python>; see `shortlist`", "it is there; see `shortlist`"),
+        ("$item='$k costs': the table has none", "--item '$k costs': the table has none"),
     ],
 )
 def test_what_is_an_option_is_written_as_one_and_all_else_stays(words, said):
-    assert in_the_words_of(KNOWN, words) == said
-    assert in_the_words_of((), words) == words
+    assert with_options(Text(words), KNOWN, {}) == said
+
+
+def test_python_reads_the_arguments_themselves_even_after_a_pickle():
+    error = pickle.loads(pickle.dumps(bad_value("$k must be at least 1: write $k=5$<, or see help(top_k)>")))
+    assert str(error) == "k must be at least 1: write k=5, or see help(top_k)"
+    assert with_options(error.args[0], KNOWN, {}) == "-k must be at least 1: write -k 5"
+    assert repr(error) == "ValueError('k must be at least 1: write k=5, or see help(top_k)')"
 
 
 TABLE = ("rows.csv", "--user", "who", "--epsilon", "1")

@@ -14,10 +14,10 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, mechanisms
 from shortlist._arrays import Frame
-from shortlist.extras import Extras
 from shortlist.mechanisms import Mechanism, SparseVector
 from shortlist.paid_release import Booked
 from shortlist.pate import PATE, MultiLabelPATE
+from shortlist.release import Extras
 from shortlist.tables.count import open_table
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
@@ -229,7 +229,7 @@ def test_labels_become_values_of_their_own():
     structured = np.array([(1, "x"), (2, "y")], dtype=[("a", int), ("b", "U1")])
     labels = [private[0], np.str_("a"), np.bool_(True), np.float64(0.5), structured[0], pa.array(["p", "q"])[0],
               memoryview(b"m"), (np.int64(8), "t"), pa.scalar(9)]  # fmt: skip
-    from shortlist.labels import plain_label
+    from shortlist.release import plain_label
 
     plain = [plain_label(label) for label in labels]
     assert plain == [3, "a", True, 0.5, (1, "x"), "p", b"m", (8, "t"), 9]

@@ -143,7 +143,7 @@ def test_days_that_cannot_be_shown_are_missing(engine, tmp_path):
     wanted = {datetime.date(1970, 1, 1): 1, datetime.date.max: 1}
     assert counted(source(engine, rows, tmp_path)) == wanted
     asked = sl.count(source(engine, rows, tmp_path), user="user", item="item")
-    assert asked._named([0, 1], by_weight=False)
+    assert asked._content.names([0, 1])
 
 
 @pytest.mark.parametrize("how", ["relation", "ibis"])

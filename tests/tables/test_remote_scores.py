@@ -13,6 +13,7 @@ import shortlist as sl
 from shortlist import mechanisms
 from shortlist._arrays import Runs
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanism, OneshotTopK, SparseVector
+from shortlist.scores import Remote
 from shortlist.tables import sql
 from shortlist.tables.remote_scores import Held
 from tests.helpers.support import assert_law, full_size, sized
@@ -47,11 +48,10 @@ def scores_of(classes, public=True):
         "sensitivity": 1.0,
         "monotone": True,
         "unit": "user",
-        "grid": None,
         "frame": None,
         "columns": (),
     }
-    return engine, sl.Scores._held(Held.of(engine), public=public, **question)
+    return engine, sl.Scores._of_table(Remote(Held.of(engine)), public=public, **question)
 
 
 def draws(scores, mechanism, n, seed):

@@ -10,6 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from shortlist.errors import bad_value
+
 
 def number(name: str, value: object, *, least: float = 0.0, above: bool = False, below: float = math.inf) -> float:
     """`value` as a float in [least, below), or in (least, below) if `above`; never NaN, never infinite.
@@ -29,7 +31,7 @@ def number(name: str, value: object, *, least: float = 0.0, above: bool = False,
     bound = "greater than" if above else "at least"
     room = f"{bound} {least:g}" + (f" and less than {below:g}" if below < math.inf else " and finite")
     example = "1e-6" if below == 1 else f"{least + 1:g}"
-    raise ValueError(f"{name} must be a number {room}: write {name}={example}, for example")
+    raise bad_value(f"${name} must be a number {room}: write ${name}={example}, for example")
 
 
 def count(name: str, value: object, most: int = 2**53) -> int:
@@ -42,14 +44,14 @@ def count(name: str, value: object, most: int = 2**53) -> int:
         if 1 <= whole <= most:
             return whole
     last = "2^53" if most == 2**53 else most
-    raise ValueError(f"{name} must be a whole number from 1 to {last}: write {name}=10, for example")
+    raise bad_value(f"${name} must be a whole number from 1 to {last}: write ${name}=10, for example")
 
 
 def flag(name: str, value: object) -> bool:
     """`value` as a truth value; a ValueError names the argument otherwise."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise ValueError(f"{name} must be True or False: write {name}=True, for example")
+    raise bad_value(f"${name} must be True or False: write ${name}=True, for example")
 
 
 def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ...], tuple[float, ...]]:

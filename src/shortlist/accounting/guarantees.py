@@ -49,6 +49,7 @@ from shortlist.accounting.curves import (
     two_point,
     two_point_renyi,
 )
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import find_crossing
 
@@ -284,7 +285,7 @@ def pld(guarantee: Guarantee, step: float) -> Any:
     pair = Pair(accountant.whole_profile(guarantee.curves()), 1, accountant.pure_total(guarantee.curves()))
     far = accountant.reach(pair, TAIL)
     if not far / width < MOST_POINTS / 2:
-        raise ValueError(f"step must be larger: losses up to {far:g} need at most a million of them; write step=1e-3")
+        raise bad_value(f"$step must be larger: losses up to {far:g} need at most a million of them; write $step=1e-3")
     try:
         masses: Any = import_module("dp_accounting.pld.pld_pmf")
         distributions: Any = import_module("dp_accounting.pld.privacy_loss_distribution")
@@ -379,7 +380,7 @@ class Guarantee(ABC):
         """
         epsilon = self.epsilon_at(delta)
         if math.isinf(epsilon):
-            raise ValueError(f"no epsilon is proved at delta={delta:g}: {self.why_not() or 'write a larger delta'}")
+            raise bad_value(f"no epsilon is proved at $delta={delta:g}: {self.why_not() or 'write a larger delta'}")
         return ApproxDP(epsilon, delta)
 
     def why_not(self) -> str:
@@ -560,6 +561,19 @@ class Composition(Guarantee):
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return tuple((curves, many * times) for part, many in self.parts for curves, times in part.curves())
+
+
+ABSURD_EPSILON = 30.0
+"""Above it an epsilon promises nothing that anybody would notice."""
+TINY_DELTA = 1e-6
+"""The delta at which guarantees without an epsilon are told as one."""
+
+
+def as_epsilon(guarantee: Guarantee) -> float:
+    """Return the epsilon that tells how much is promised; of guarantees without one, that at a tiny delta."""
+    if isinstance(guarantee, PureDP | ApproxDP):
+        return guarantee.epsilon
+    return guarantee.epsilon_at(TINY_DELTA + getattr(guarantee, "delta", 0.0))
 
 
 def compose(*guarantees: Guarantee) -> Guarantee:
@@ -868,7 +882,7 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, nea
     """
 
     if not hasattr(budget, "excess"):
-        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..)")
+        raise bad_type("$budget must be PureDP(..), ZCDP(..) or ApproxDP(..)")
 
     def excess(log_x: float) -> float:
         return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)

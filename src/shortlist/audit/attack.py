@@ -29,6 +29,7 @@ from shortlist.accounting.checks import count, number
 from shortlist.audit.certified.base import Point
 from shortlist.audit.enumeration import lines, neighbours
 from shortlist.audit.events import Event, Sample, label_number, learn, proportion_bounds, read_each, read_many, together
+from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
 from shortlist.mechanisms.entry import Entry, Request
@@ -261,7 +262,7 @@ def _where(mechanism: Mechanism, method: str) -> int:
 
 def _number_labels(sample: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
-    numbers = np.array([*map(label_number, scores._named(range(scores._size), by_weight=False)), -1])
+    numbers = np.array([*map(label_number, scores._content.names(range(scores._size))), -1])
     labels = numbers[sample.indices]
     if not ordered:
         labels = np.sort(np.where(labels < 0, LAST, labels), axis=1)
@@ -456,7 +457,7 @@ class JobRunner:
 def _workers(target: Target, workers: int | None) -> int:
     """All cores, where the target allows it and the platform can fork."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ValueError("workers must be a whole number of at least 1, or None for all cores")
+        raise bad_value("$workers must be a whole number of at least 1, or None for all cores")
     import multiprocessing
 
     if not target.parallel or "fork" not in multiprocessing.get_all_start_methods():

@@ -20,75 +20,54 @@ from shortlist._runtime import MissingPackageError, late, version
 from shortlist._signals import COMMAND
 from shortlist._text import Advice, terminal_safe, without_passwords
 from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
+from shortlist.errors import Argument, ForPython, Text
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 LISTS = {"--groups": "CH,DE,FR", "--candidates": "FILE", "--item": "COLUMN --item COLUMN"}
 """How a list is given on the command line, for example."""
-GUARANTEE = r"\b[A-Z]\w*\([^()]*\)"
-PAIR = r"\((\w+), (\w+)\)"
-GIVEN = re.compile(rf"{GUARANTEE}|\b([a-z_]+)=('[^']*'|\"[^\"]*\"|\[[\w., ]*\]|{PAIR}|[\w.+-]*[\w]|)")
-"""A word with its value; what stands in a guarantee stays as it is."""
-SUBJECT = re.compile(r"^([a-z_]+)(?: and ([a-z_]+))?(?= must | is for | looks at | go together| go with |: )")
-"""What a sentence is about, where it begins with words of Python."""
-LONG_WORD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b(?![=(])")
-"""No word of English has such a line in it."""
-IN_PYTHON = re.compile(r", or (?:[\w=]+\(.*?\) in Python|ledger\.\w+\([^()]*\),)")
-"""What only a program can write, beside what the command line can."""
-OTHER_END = re.compile(r"( must be (?:below|above) )([a-z_]+)(?=$|[;,:.])")
-"""A number is held against another one, by its name."""
 SHORT = ("k", "q")
 """Options of one letter."""
-NOTHING: Mapping[str, str] = {}
-SEVERAL = re.compile(r"(--?[a-z-]+ \S+), (?=--?[a-z])")
+ANY_BUDGET, EXAMPLE = "ApproxDP(epsilon, delta)", "--epsilon 1 --delta 1e-6, for example"
+"""Any budget of a kind, and one of that kind on a line."""
+TAB = "\\t"
+"""A tab, as Python writes it."""
 
 
-def without_python(words: str) -> str:
-    """The same without what is for programs alone.
+def with_options(text: Text, options: Collection[str], places: Mapping[str, str]) -> str:
+    """A text as somebody reads it who writes these options and, by their names, arguments in their places.
 
-    >>> without_python("q4.db is not there; `shortlist ledger init` makes it, or Ledger(path, budget=...) in Python")
-    'q4.db is not there; `shortlist ledger init` makes it'
-    """
-    return IN_PYTHON.sub("", words)
-
-
-def in_the_words_of(options: Collection[str], words: str, arguments: Mapping[str, str] = NOTHING) -> str:
-    """A sentence of the library for whoever writes these options; what is no option stays as it is.
-
-    >>> known = {"-k", "--delta", "--value", "--clip", "--at-least"}
-    >>> in_the_words_of(known, "value and clip go together: write value='stars', clip=(0, 5)")
+    >>> known = {"-k", "--delta", "--value", "--clip"}
+    >>> with_options(Text("$value and $clip go together: write $value='stars', $clip=(0, 5)"), known, {})
     '--value and --clip go together: write --value stars --clip 0,5'
-    >>> in_the_words_of(known, "k must be at least 1; at_least is for values, seed=3")
-    '-k must be at least 1; --at-least is for values, seed=3'
+    >>> with_options(Text("$k must be at least 1$<, as in top_k(scores, 1)>; $seed=3"), known, {})
+    '-k must be at least 1; seed=3'
     """
+    shown: list[str] = []
+    for part in text.parts:
+        if isinstance(part, Argument):
+            written = f"-{part.name}" if part.name in SHORT else f"--{part.name.replace('_', '-')}"
+            word = written if written in options else places.get(part.name, "")
+            if shown[1:] and shown[-1] == ", " and word.startswith("-") and shown[-2].startswith("-"):
+                shown[-1] = " "  # options stand side by side
+            as_budget = part.value == ANY_BUDGET and "--delta" in options
+            shown.append(_with_value(word, part.value) if word else EXAMPLE if as_budget else str(part))
+        elif not isinstance(part, ForPython):
+            shown.append(part)
+    return "".join(shown)
 
-    def option(name: str | None) -> str:
-        """How it is written here; empty if it is not known."""
-        written = f"-{name}" if name in SHORT else f"--{(name or '').replace('_', '-')}"
-        return written if written in options else arguments.get(name or "", "")
 
-    def given(match: re.Match[str]) -> str:
-        if not (word := option(match[1])):
-            return match[0]
-        if match[3]:
-            return f"{word} {match[3]},{match[4]}".replace("low,high", "LOW,HIGH")
-        if match[2] == "[...]":
-            return f"{word} {LISTS.get(word, '...')}"
-        if match[2].startswith("["):
-            return " ".join(f"{word} {one.strip()}" for one in match[2][1:-1].split(","))
-        value = match[2].strip("'\"")
-        plain = "tab" if value == "\\t" else shlex.quote(value)
-        return {"True": word, "": word, "None": f"no {word}"}.get(value, f"{word} {plain}")
-
-    def subject(match: re.Match[str]) -> str:
-        names = [name for name in match.groups() if name]
-        return " and ".join(map(option, names)) if all(map(option, names)) else match[0]
-
-    said = SUBJECT.sub(subject, words)
-    said = OTHER_END.sub(lambda match: match[1] + (option(match[2]) or match[2]), said)
-    if "--delta" in options:
-        said = said.replace("budget=ApproxDP(epsilon, delta)", "--epsilon 1 --delta 1e-6, for example")
-    said = LONG_WORD.sub(lambda match: option(match[0]) or match[0], said)
-    return SEVERAL.sub(r"\1 ", GIVEN.sub(given, said))
+def _with_value(word: str, value: str | None) -> str:
+    """An option with its value, as it is written on a line."""
+    plain = (value or "").strip("'\"")
+    if value == "[...]":
+        return f"{word} {LISTS.get(word, '...')}"
+    if plain.startswith("["):
+        return " ".join(f"{word} {one.strip()}" for one in plain[1:-1].split(","))
+    if plain.startswith("("):
+        return f"{word} {plain[1:-1].replace(', ', ',').replace('low,high', 'LOW,HIGH')}"
+    if plain in ("", "True"):
+        return word
+    return f"no {word}" if plain == "None" else f"{word} {'tab' if plain == TAB else shlex.quote(plain)}"
 
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
@@ -370,20 +349,21 @@ def _fail(error: Exception, code: int) -> int:
 
 
 def _say(words: str) -> None:
-    said = in_options(without_python(words), sys.argv[1:3])
-    echo_lines(f"shortlist: {terminal_safe(without_passwords(said))}", err=True)
+    echo_lines(f"shortlist: {terminal_safe(without_passwords(in_options(words, sys.argv[1:3])))}", err=True)
 
 
 def in_options(words: str, arguments: list[str]) -> str:
-    """Words for Python, as `delta=1e-6`, in those of the command that these arguments name."""
+    """A text with the options of the command that these arguments name, where it is one with marks."""
+    if not isinstance(words, Text):
+        return words
     command: Any = app_commands().get(arguments[0]) if arguments else None
     if hasattr(command, "commands"):
         command = command.commands.get(arguments[1]) if arguments[1:] else None
     if command is None:
-        return words
+        return with_options(words, (), {})
     own = [one for one in command.params if one.param_type_name == "argument"]
     options = {opt for one in command.params if one not in own for opt in one.opts}
-    return in_the_words_of(options, words, {one.name: str(one.metavar or one.name).upper() for one in own})
+    return with_options(words, options, {one.name: str(one.metavar or one.name).upper() for one in own})
 
 
 def app_commands() -> Late:

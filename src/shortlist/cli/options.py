@@ -15,7 +15,7 @@ import typer
 
 from shortlist.cli.output import argument, option
 from shortlist.mechanisms.registry import METHODS
-from shortlist.votes import read_bound
+from shortlist.scores import read_bound
 
 NEEDED = Parameter.empty
 """The default of an option that has none."""

@@ -17,6 +17,7 @@ from shortlist import top_k
 from shortlist._files import check_path, metadata_path, remove, temporary_name, write_table
 from shortlist._signals import COMMAND
 from shortlist._text import csv_table, terminal_safe
+from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.cli.app import in_options
 from shortlist.cli.options import FILE, Format, command, read_arguments
 from shortlist.cli.output import (
@@ -30,20 +31,19 @@ from shortlist.cli.output import (
     read_budget,
     write_picture,
 )
-from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.ledger import on_server
-from shortlist.pages.summary import ABSURD, epsilon_of, notes_in_words, why_in_words
+from shortlist.pages.summary import notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, Guarantee, Ledger
-from shortlist.release import FIGURES, Release
+from shortlist.release import FIGURES, GroupedRelease, Release
 from shortlist.tables.file_sources import files_at
 
 
 def check_large(guarantee: Guarantee, allowed: bool) -> None:
     """Refuse what promises nothing, unless that was meant."""
-    if not allowed and epsilon_of(guarantee) > ABSURD:
+    if not allowed and as_epsilon(guarantee) > ABSURD_EPSILON:
         raise ValueError(
-            f"an epsilon above {ABSURD:g} promises nobody anything (see `shortlist risk {epsilon_of(guarantee):g}`): "
-            "give a smaller one, or --yes-really if the data are public or made up"
+            f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything (see `shortlist risk "
+            f"{as_epsilon(guarantee):g}`): give a smaller one, or --yes-really if the data are public or made up"
         )
 
 

@@ -17,6 +17,7 @@ from types import NoneType
 from typing import Any, Literal, Self
 
 from shortlist._runtime import version
+from shortlist.errors import Text, bad_type, bad_value
 from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, Currency, State, Terms, fits, is_exact, relation_of
 
 
@@ -59,9 +60,9 @@ looked at. `shortlist ledger find LEDGER 5c1e`, or ledger.find("5c1e"), says whe
         self.path, self.receipt = path, receipt
 
     def __str__(self) -> str:
-        return (
+        return Text(
             f"unknown, check: the connection to {self.path} was cut while it booked. Nothing was looked at. `shortlist "
-            f'ledger find LEDGER {self.receipt}`, or ledger.find("{self.receipt}"), says whether it was booked'
+            f'ledger find LEDGER {self.receipt}`$<, or ledger.find("{self.receipt}"),> says whether it was booked'
         )
 
 
@@ -315,12 +316,12 @@ def check_path(path: object) -> str:
     """The whole path of a ledger's file, as text."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
-        raise TypeError('path must be text, for example "budget.db"')
+        raise bad_type('$path must be text, for example "budget.db"')
     if not name or "\0" in name:
-        raise ValueError('path must be the name of a file, for example "budget.db"')
+        raise bad_value('$path must be the name of a file, for example "budget.db"')
     if ADDRESS.search(name):  # not repeated: there may be a password in it
-        raise ValueError(
-            'path must be the name of a file, for example "budget.db", or the address of a server as text that begins '
+        raise bad_value(
+            '$path must be the name of a file, for example "budget.db", or the address of a server as text that begins '
             'with "postgresql://", as in "postgresql://user@host/database?name=q4"'
         )
     try:
@@ -332,10 +333,10 @@ def check_path(path: object) -> str:
 def check_token(token: object) -> str:
     """What an entry is found by: a hash, or what a server was given with a charge."""
     if not isinstance(token, str):
-        raise TypeError("receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
+        raise bad_type("$receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
     if not re.fullmatch("[0-9a-f]{32}|[0-9a-f]{64}", token):  # of a part of one nobody could say that it is not there
-        raise ValueError(
-            "receipt must be whole: an entry's hash, 64 of 0 to 9 and a to f, or the 32 that an unknown outcome said"
+        raise bad_value(
+            "$receipt must be whole: an entry's hash, 64 of 0 to 9 and a to f, or the 32 that an unknown outcome said"
         )
     return token
 
@@ -352,13 +353,13 @@ def describe_charge(refundable: Iterable[Currency], **texts: object) -> dict[str
 def check_text(name: str, text: object) -> str:
     """A text that a ledger can hold."""
     if not isinstance(text, str):
-        raise TypeError(f'{name} must be text: write {name}="weekly chart", for example')
+        raise bad_type(f'${name} must be text: write ${name}="weekly chart", for example')
     if len(text) > LONGEST[name]:
-        raise ValueError(f"{name} must be at most {LONGEST[name]:,} characters: say it shorter")
+        raise bad_value(f"${name} must be at most {LONGEST[name]:,} characters: say it shorter")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{name} must be Unicode text: it holds half a surrogate pair") from None
+        raise bad_value(f"${name} must be Unicode text: it holds half a surrogate pair") from None
     return text
 
 

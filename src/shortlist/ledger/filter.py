@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from shortlist.accounting.checks import SAME, number, number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import bisect, neighbours
 
 Currency = Literal["pure", "zcdp"]
@@ -302,7 +303,7 @@ class Terms:
         """
         for name, flag in (("approval", approval), ("allow_mixed_neighbors", mixed)):
             if flag not in (None, False, True):
-                raise TypeError(f"{name} must be True or False")
+                raise bad_type(f"${name} must be True or False")
         flags = bool(approval), bool(mixed)
         if isinstance(budget, ApproxDP):
             share = number("split", 0.5 if split is None else split, below=math.nextafter(1.0, 2.0))
@@ -312,9 +313,9 @@ class Terms:
             limits = Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta) - converted)
             return cls(budget, share, place, limits, *flags)
         if not isinstance(budget, PureDP | ZCDP):
-            raise TypeError(
-                "budget must be PureDP, ZCDP or ApproxDP: write budget=PureDP(3.0), or budget=ApproxDP(3.0, 1e-6) if "
-                "names are to come from the data"
+            raise bad_type(
+                "$budget must be PureDP, ZCDP or ApproxDP: write $budget=PureDP(3.0), or $budget=ApproxDP(3.0, 1e-6) "
+                "if names are to come from the data"
             )
         if split is not None or order is not None:
             raise ValueError("split and order belong to an ApproxDP budget: leave them out, or give that budget")
@@ -360,7 +361,7 @@ class Terms:
         fresh = cls.of(KINDS[fields.pop("kind")](**fields), content["split"], content["order"], *flags)
         limits = Amounts.from_text(*content["limits"])
         if (fresh.split, fresh.order) != (content["split"], content["order"]):
-            raise ValueError("split and order must be as the ledger was made")
+            raise bad_value("$split and $order must be as the ledger was made")
         fresh._check_limits(limits)
         return replace(fresh, limits=limits)
 
@@ -390,8 +391,8 @@ class Terms:
         fixed = (self.budget, self.split, self.order, self.approval, self.mixed)
         for (name, wanted), there in zip(given.items(), fixed, strict=True):
             if wanted is not None and wanted != there:
-                raise ValueError(
-                    f"{name} was fixed as {there} when this ledger was made and cannot change: leave {name}= out, or "
+                raise bad_value(
+                    f"{name} was fixed as {there} when this ledger was made and cannot change: leave ${name}= out, or "
                     "make a new ledger in another file"
                 )
 
@@ -423,7 +424,7 @@ def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fracti
         limit = _divergence(epsilon, delta, order)
         if limit <= 0:
             best = _best_order(epsilon, delta)
-            raise ValueError(f"order={order:g} admits nothing at this budget: write order={best:.3g}, for example")
+            raise bad_value(f"$order={order:g} admits nothing at this budget: write $order={best:.3g}, for example")
         return limit
     best = _best_order(epsilon, delta)
     return max(_down(_divergence(epsilon, delta, best) / Fraction(best)), Fraction(0))
@@ -713,14 +714,14 @@ def charge_amounts(terms: Terms, guarantee: Guarantee) -> Amounts:
     if cost.delta and not getattr(terms.budget, "delta", 0.0):
         reason = (
             "it has a delta, as names from the data need one, and this budget was made without. Make another ledger "
-            "with a delta: `shortlist ledger init` with --delta 1e-5, or budget=ApproxDP(epsilon, 1e-5) in Python"
+            "with a delta: `shortlist ledger init` with --delta 1e-5$<, or budget=ApproxDP(epsilon, 1e-5) in Python>"
         )
     elif cost.delta and not terms.limits.delta:
         reason = "it has a delta, and this ledger keeps none for the charges' own"
     else:
         reason = guarantee.why_not() or "there is no such form"
         reason += "; for a budget with a delta, charge its pair at one fixed beforehand: guarantee.as_approx(1e-8)"
-    raise ValueError(f"{guarantee} cannot be counted against {terms}: {reason}")
+    raise bad_value(f"{guarantee} cannot be counted against {terms}: {reason}")
 
 
 def sums_after(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amounts] | None:
@@ -758,11 +759,11 @@ def check_neighbors(terms: Terms, before: State, unit: str) -> None:
     stated, first = relation_of(unit), before.neighbors
     if terms.mixed or not stated or not first or stated == first:
         return
-    raise ValueError(
+    raise bad_value(
         f'this ledger counts charges for neighbours="{first}", and this one is for "{stated}". Their sum bounds the '
         "loss of neither: a charge of epsilon under add-remove is up to 2 epsilon when a user is replaced, and one "
         "under replace promises nothing when a user is added or removed. Use another ledger for this one; or make a "
-        "ledger with allow_mixed_neighbors=True, if the sum need not bound the loss. Nothing was charged"
+        "ledger with $allow_mixed_neighbors=True, if the sum need not bound the loss. Nothing was charged"
     )
 
 
@@ -901,7 +902,7 @@ def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP |
     left = left_of(limits, total)
     if releases * each.delta > left.delta:
         most = number_text(down(left.delta / releases), up=False)
-        raise ValueError(f"delta must be at most {most} for each of {releases:,} releases: so much is left of it")
+        raise bad_value(f"$delta must be at most {most} for each of {releases:,} releases: so much is left of it")
 
     def with_epsilon(epsilon: float) -> PureDP | ApproxDP:
         return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)

@@ -11,6 +11,7 @@ from shortlist._runtime import late
 from shortlist._text import kind_of_words
 from shortlist.accounting.checks import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.errors import bad_value
 from shortlist.ledger.chain import (
     MOST_ENTRIES,
     LedgerEntry,
@@ -463,7 +464,7 @@ class Ledger:
             return None
         kept = store.find(head) if len(head) == 64 else None
         if kept is None and head != store.origin.hash:
-            raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
+            raise bad_value("$head must be one of this ledger: keep ledger.head before the charge")
         return entry.number if kept is None or kept.number < entry.number else None
 
     def find(self, receipt: Receipt | str) -> LedgerEntry | None:

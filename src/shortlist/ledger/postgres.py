@@ -26,6 +26,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from shortlist._runtime import version
 from shortlist._signals import COMMAND
 from shortlist.accounting.guarantees import ApproxDP
+from shortlist.errors import Text, bad_value
 from shortlist.ledger.chain import (
     CLOSING,
     FACTS,
@@ -92,7 +93,7 @@ class Address:
         except ValueError:
             words = None
         if words is None or "\0" in url or "%00" in url:
-            raise ValueError(f"path must be the address of a server: {EXAMPLE}")
+            raise bad_value(f"$path must be the address of a server: {EXAMPLE}")
         names = [value for word, value in words if word == "name"]
         if len(names) != 1 or not NAME.fullmatch(names[0]):
             raise ValueError(
@@ -102,7 +103,7 @@ class Address:
         rest = urlencode([(word, value) for word, value in words if word != "name"], quote_via=quote)
         options = _options(f"{base}?{rest}" if rest else base)
         if options is None:
-            raise ValueError(f"path must be the address of a server as libpq has them: {EXAMPLE}")
+            raise bad_value(f"$path must be the address of a server as libpq has them: {EXAMPLE}")
         return cls(names[0], {**PATIENCE, **options})
 
     @property
@@ -419,13 +420,13 @@ def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
         COMMAND.check()  # a signal that came while psycopg waited: nothing was booked
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
-    raise LedgerError(f"{path} {meaning(failed.code, wait)}")
+    raise LedgerError(Text(f"{path} {meaning(failed.code, wait)}"))
 
 
 def meaning(code: str, wait: float) -> str:
     """What the server's code means for the one who reads it."""
     meanings = {
-        "3F": "is not there: no ledger was made in this database; its owner makes one with budget=",
+        "3F": "is not there: no ledger was made in this database; its owner makes one with $budget=",
         "42883": "is not there: this database holds no ledgers that this version of shortlist knows",
         "42501": "cannot be used so by this role: its owner lets analysts in (`shortlist ledger grant`), and only the "
         "owner makes and closes ledgers",
@@ -645,7 +646,7 @@ MISTAKES = {
     "SL005": "this reservation is not in the ledger: refund what reserve returned, as the role that reserved",
     "SL006": "this reservation was refunded already: a refund is given once",
     "SL007": "kept must not be more than was reserved: reserve the worst case before the call",
-    "SL008": "request must be the number of an entry that asks for approval: see `shortlist ledger show`",
+    "SL008": "$request must be the number of an entry that asks for approval: see `shortlist ledger show`",
     "SL009": "entry {number} was approved already",
     "SL010": "entry {number} must be approved by another user than the one who asked",
     "SL011": "somebody has just charged this ledger for other neighbors than this charge is for; ask again to see them",
@@ -736,7 +737,7 @@ class PostgresStore:
     def approve(self, request: object) -> None:
         """Note that this session's role approves a request of another one."""
         if type(request) is not int or not 1 <= request <= MOST_ENTRIES:
-            raise ValueError(MISTAKES["SL008"])
+            raise bad_value(MISTAKES["SL008"])
         words = (request, json.dumps(version()))
         self._write(lambda line, _, token: self._booked(line, "approve", token, *words), number=request)
 
@@ -780,7 +781,7 @@ class PostgresStore:
     def share(self, role: str, *, allowed: bool) -> None:
         """Let a role charge and read this ledger, or no longer."""
         if not isinstance(role, str) or not role or "\0" in role or role == "public":  # "public" would be everybody
-            raise ValueError('role must be the name of a role of the server, for example "analyst"')
+            raise bad_value('$role must be the name of a role of the server, for example "analyst"')
         self._patiently(lambda line: share(line, self._number, role, allowed))
 
     def hang_up(self) -> None:
@@ -821,7 +822,7 @@ class PostgresStore:
             return answer
         if answer.code == "unknown":
             raise OutcomeUnknown(self.path, token)
-        raise ValueError(MISTAKES[answer.code].format(number=number))
+        raise bad_value(MISTAKES[answer.code].format(number=number))
 
     def _booked(self, line: Line, function: str, token: str, *words: object) -> tuple[LedgerEntry | None, State | None]:
         """(the entry, where the ledger stands after it), checked as if it were read; no state: it was there before."""

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from shortlist._runtime import version
 from shortlist._signals import COMMAND
+from shortlist.errors import Text, bad_value
 from shortlist.ledger.chain import (
     CLOSING,
     FACTS,
@@ -276,7 +277,7 @@ def unusable(path: str, error: OSError) -> LedgerError:
     """What the operating system's error means for the one who reads it."""
     if isinstance(error, FileNotFoundError):
         return LedgerError(
-            f"{path} is not there; `shortlist ledger init` makes it, or Ledger(path, budget=...) in Python"
+            Text(f"{path} is not there; `shortlist ledger init` makes it$<, or Ledger(path, budget=...) in Python>")
         )
     return LedgerError(f"{path} cannot be used: {error.strerror}")
 
@@ -603,7 +604,7 @@ def approve(db: sqlite3.Connection, path: str, before: State, request: object) -
     known = type(request) is int and 1 <= request <= MOST_ENTRIES
     rows = read(db, path, "WHERE number = ?", request) if known else []
     if not rows or rows[0].kind != "request":
-        raise ValueError("request must be the number of an entry that asks for approval: see `shortlist ledger show`")
+        raise bad_value("$request must be the number of an entry that asks for approval: see `shortlist ledger show`")
     entry = rows[0]
     if approved(db, entry.number):
         raise ValueError(f"entry {entry.number} was approved already")

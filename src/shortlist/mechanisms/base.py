@@ -22,16 +22,15 @@ from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist._runtime import changed, refuse_changes
 from shortlist._text import Advice, about, kind_of_words, ordinal
 from shortlist.accounting.checks import number, up
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.exact.reals import floor_to_float
-from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
-from shortlist.release import Release
+from shortlist.release import NOTHING_ELSE, Extras, Release, undo_negation
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import NOTE, question_of, turned_back
+from shortlist.scores import SMALLEST_NOTE, Pick, Scores, ScoreWords, as_scores
 
 Budget = PureDP | ZCDP | ApproxDP
 """What may be paid with."""
@@ -42,7 +41,7 @@ Paid = TypeVar("Paid", bound=Guarantee)
 def check_ledger(ledger: object) -> None:
     """Refuse what is neither a ledger nor None."""
     if ledger is not None and not isinstance(ledger, Ledger):
-        raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
+        raise bad_type('$ledger must be a Ledger: write $ledger=Ledger("budget.db")')
 
 
 def check_source(rng: object) -> Source:
@@ -64,16 +63,16 @@ def check_budget(
     """
     if scale is not None:
         if epsilon is not None or budget is not None:
-            raise TypeError("scale= says what it costs: leave epsilon= and budget= out, or leave scale= out")
+            raise bad_type("scale= says what it costs: leave $epsilon= and $budget= out, or leave scale= out")
         epsilon = up(rounds / Fraction(number("scale", scale, above=True)))
     short = None if epsilon is None else PureDP(epsilon)
     if short is not None and budget in (None, short):
         return short
     if (epsilon is None) == (budget is None):
-        both = "" if budget is None else "; dataclasses.replace takes budget=PureDP(1.0)"
-        raise TypeError(f"give either epsilon= or budget=, for example epsilon=1.0{both}")
+        both = "" if budget is None else "; dataclasses.replace takes $budget=PureDP(1.0)"
+        raise bad_type(f"give either $epsilon= or $budget=, for example $epsilon=1.0{both}")
     if not isinstance(budget, PureDP | ZCDP | ApproxDP):
-        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=PureDP(1.0)")
+        raise bad_type("$budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example $budget=PureDP(1.0)")
     return plain_budget(budget)
 
 
@@ -92,7 +91,7 @@ def check_pure_budget(
     """A pure budget, or the reason why no other is possible."""
     budget = check_budget(epsilon, budget, scale, rounds)
     if not isinstance(budget, PureDP):
-        raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
+        raise bad_type(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write $epsilon=1.0")
     return budget
 
 
@@ -112,16 +111,16 @@ def _checked_whole(name: str, value: object, example: str) -> int:
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{name} must be a whole number, for example {example}") from None
+        raise bad_type(f"${name} must be a whole number, for example {example}") from None
     if number < 1:
-        raise ValueError(f"{name} must be at least 1")
+        raise bad_value(f"${name} must be at least 1")
     return number
 
 
 def check_weights(name: str, weights: object) -> list[Fraction]:
     """Public positive numbers, exactly as given."""
     if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
-        raise TypeError(f"{name} must be one positive number for each candidate: write {name}=[1, 2, 1], for example")
+        raise bad_type(f"${name} must be one positive number for each candidate: write ${name}=[1, 2, 1], for example")
     return [_checked_weight(name, one) for one in weights]
 
 
@@ -129,7 +128,7 @@ def _checked_weight(name: str, weight: object) -> Fraction:
     plain = weight.item() if isinstance(weight, np.generic) else weight
     if isinstance(plain, int | float | Fraction) and not isinstance(plain, bool) and 0 < plain < math.inf:
         return Fraction(plain)
-    raise ValueError(f"{name} must be positive numbers: write {name}=[1, 2, 1], for example")
+    raise bad_value(f"${name} must be positive numbers: write ${name}=[1, 2, 1], for example")
 
 
 def check_threshold(threshold: object) -> int | float:
@@ -169,14 +168,14 @@ def check_work(work: object) -> None:
 def check_known_candidates(scores: Scores, k: int) -> None:
     """The candidates must be public, and at least k of them choosable."""
     if not scores.public:
-        raise ValueError(
-            "the names come from the data, and that needs a delta: write delta=1e-6 too; or, if the list of names is "
-            "public knowledge, candidates=[...] where the rows are counted, public=True for scores of your own"
+        raise bad_value(
+            "the names come from the data, and that needs a delta: write $delta=1e-6 too; or, if the list of names is "
+            "public knowledge, $candidates=[...] where the rows are counted, public=True for scores of your own"
         )
     if k > scores._size:
-        raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if scores._values is not None and not _at_least(scores._values, k):
-        raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
+        raise bad_value(f"$k={k} is more than the {scores._size} candidates; choose a smaller k")
+    if scores.numbered and not _at_least(scores._numbers, k):
+        raise bad_value(f"$k={k} is more than the candidates that may be chosen (those above -inf)")
 
 
 def _at_least(values: Values, k: int) -> bool:
@@ -214,29 +213,29 @@ def bar_in_words(offset: float, rank: int) -> str:
 
 def check_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
     """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
-    example = "write epsilon=1.0, delta=1e-6, or budget=ZCDP(rho=0.05, delta=1e-6)"
+    example = "write $epsilon=1.0, $delta=1e-6, or $budget=ZCDP(rho=0.05, delta=1e-6)"
     if (epsilon is None) == (budget is None):
-        both = "" if budget is None else "; dataclasses.replace takes budget=ApproxDP(1.0, 1e-6)"
-        raise TypeError(f"give either epsilon= and delta=, or budget=: {example}{both}")
+        both = "" if budget is None else "; dataclasses.replace takes $budget=ApproxDP(1.0, 1e-6)"
+        raise bad_type(f"give either $epsilon= and $delta=, or $budget=: {example}{both}")
     budget = PureDP(epsilon) if epsilon is not None else budget
     if not isinstance(budget, PureDP | ZCDP | ApproxDP):
-        raise TypeError(f"budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
+        raise bad_type(f"$budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
     budget = plain_budget(budget)
     if delta is not None:
         own = getattr(budget, "delta", 0.0)
         if own not in (0.0, delta):
-            raise ValueError("delta was given twice, and not the same: leave delta= out, the budget has one")
+            raise bad_value("delta was given twice, and not the same: leave $delta= out, the budget has one")
         delta = number("delta", delta, above=True, below=1.0)
         budget = ZCDP(budget.rho, delta) if isinstance(budget, ZCDP) else ApproxDP(budget.epsilon, delta)
     if isinstance(budget, PureDP) or budget.delta == 0:
-        raise ValueError(
+        raise bad_value(
             "without a delta no name can be released here: a name that one person brought would tell of that person. "
             f"{example[0].upper()}{example[1:]}"
         )
     if budget.delta < LEAST_DELTA:
-        raise ValueError("delta is too small to be shared by the parts that need it: write delta=1e-6, for example")
+        raise bad_value("delta is too small to be shared by the parts that need it: write $delta=1e-6, for example")
     if (budget.rho if isinstance(budget, ZCDP) else budget.epsilon) == 0:
-        raise ValueError("the budget must be greater than 0, for example epsilon=1.0")
+        raise bad_value("the budget must be greater than 0, for example $epsilon=1.0")
     return budget
 
 
@@ -244,7 +243,7 @@ def check_small_delta(epsilon: float | None, delta: float | None, budget: Guaran
     """The same, with a delta below 1/2."""
     checked = check_delta_budget(epsilon, delta, budget)
     if checked.delta >= 0.5:
-        raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+        raise bad_value("$delta must be below 1/2: write $delta=1e-6, for example")
     return checked
 
 
@@ -260,9 +259,9 @@ def check_limit(limit: object, least: int) -> int:
 
 
 def _limit_error(least: int) -> ValueError:
-    return ValueError(
-        f"limit must be a whole number from {least} (no fewer than k) to 2^31 - 1, chosen without a look at the data: "
-        f"write limit={2 * least}, for example"
+    return bad_value(
+        f"$limit must be a whole number from {least} (no fewer than k) to 2^31 - 1, chosen without a look at the data: "
+        f"write $limit={2 * least}, for example"
     )
 
 
@@ -277,13 +276,13 @@ def check_counts(scores: Scores) -> None:
             "ways)"
         )
     if not scores.monotone or scores.largest_sensitivity != 1 or isinstance(scores.sensitivity, tuple | list):
-        raise ValueError(
+        raise bad_value(
             "this needs counts of distinct users, which one person moves by at most 1 and all the same way: write "
-            "sensitivity=1, monotone=True (clipped sums and other scores will not do)"
+            "sensitivity=1, $monotone=True (clipped sums and other scores will not do)"
         )
     if not scores.numbered:  # from a table
         if scores._names is None or scores._names.scores.dtype.kind == "f":
-            raise ValueError("this needs counts of distinct users, not clipped sums: count without value=")
+            raise bad_value("this needs counts of distinct users, not clipped sums: count without $value=")
         return
     if scores._numbers.dtype.kind == "f":
         raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")
@@ -351,8 +350,8 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
     capped = scores._capped if weighted else None
     cap = scores.most if capped is None else capped.most
     if (not scores.numbered or cap is not None) and cap != most:
-        raise ValueError(
-            f"this needs counts to which each person brings at most {most} labels: count with most={most} (a table of "
+        raise bad_value(
+            f"this needs counts to which each person brings at most {most} labels: count with $most={most} (a table of "
             "counts cannot be capped afterwards)"
         )
     if capped is not None:
@@ -361,9 +360,9 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
         check_counts(scores)
         return
     if scores.neighbours != "add-remove" or not scores.monotone or scores.largest_sensitivity != 1 << 20:
-        raise ValueError(
+        raise bad_value(
             "this needs weighted sums in units of 2^-20, under add/remove: count a table, or write sensitivity=2**20, "
-            "monotone=True for such whole numbers"
+            "$monotone=True for such whole numbers"
         )
     if scores.numbered and scores._numbers.dtype.kind == "f":
         raise ValueError("weighted sums are whole numbers of 2^-20: convert them, for example with .astype(int)")
@@ -399,7 +398,7 @@ def refund(reservation: Reservation, charge: Guarantee) -> None:
 
 def score_notes(scores: Scores, *, values: bool) -> tuple[str, ...]:
     """Which end of the scores it is about; and with values, what counts are counts of where each person keeps a few."""
-    said = [NOTE] if scores._turned else []
+    said = [SMALLEST_NOTE] if scores._negated else []
     if values and scores.most is not None:
         items = "1 item" if scores.most == 1 else f"{scores.most:,} items"
         own = f"each {scores.unit} counts for {items} at most, drawn from their own"
@@ -448,7 +447,7 @@ class Draws:
 
     def undo_negation(self, scores: Scores, first: int = 0) -> Draws:
         """With reals from this column on as values of the scores themselves, where these were negated."""
-        if not scores._turned or self.reals is None:
+        if not scores._negated or self.reals is None:
             return self
         return replace(self, reals=np.column_stack([self.reals[:, :first], 0.0 - self.reals[:, first:]]))
 
@@ -517,7 +516,7 @@ class Mechanism(ABC):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         """The question, from what the caller passed."""
-        return question_of(scores, question)
+        return as_scores(scores, **question)
 
     @abstractmethod
     def _check(self, scores: Scores) -> None:
@@ -547,8 +546,8 @@ class Mechanism(ABC):
     @final
     def _check_turned(self, scores: Scores) -> None:
         """Refuse negated scores where they mean nothing."""
-        if scores._turned and self.largest_only:
-            raise ValueError(f"{self.name} is about the largest scores alone: leave largest=False out")
+        if scores._negated and self.largest_only:
+            raise bad_value(f"{self.name} is about the largest scores alone: leave $largest=False out")
 
     @final
     def _reserve(
@@ -614,7 +613,7 @@ class Mechanism(ABC):
         if ledger is None:
             return None
         unit = f"{scores.unit} ({scores.neighbours})"
-        source = ledger_note(source_of(scores), largest=not scores._turned, secure=secure, said=said)
+        source = ledger_note(source_of(scores), largest=not scores._negated, secure=secure, said=said)
         return self._reserve(ledger, self._privacy_cost(scores), purpose, unit, source)
 
     @final
@@ -627,7 +626,7 @@ class Mechanism(ABC):
             refund(reservation, self._kept(outcome))
         items = None
         if outcome.indices is not None:
-            items = scores._named(outcome.indices, by_weight=outcome.by_weight)
+            items = scores._name([Pick(0, outcome.indices, outcome.by_weight)])[0]
         if reservation is None:
             return self._make_release(scores, outcome, items, source.secure, None)
         release = self._make_release(scores, outcome, items, source.secure, reservation.receipt())
@@ -639,7 +638,7 @@ class Mechanism(ABC):
     ) -> Release:
         """What was drawn, as a release, once the winners are named."""
         guarantee, charge = self._privacy_cost(scores)
-        extras = turned_back(outcome.extras) if scores._turned else outcome.extras
+        extras = undo_negation(outcome.extras) if scores._negated else outcome.extras
         if scores.public and scores._has_names:
             extras = changed(extras, candidates=scores._size)
         release = Release(
@@ -649,7 +648,7 @@ class Mechanism(ABC):
             ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
-            mechanism=f"{self.name}, on negated scores" if scores._turned else self.name,
+            mechanism=f"{self.name}, on negated scores" if scores._negated else self.name,
             why="named by the caller",
             unit=scores.unit,
             neighbours=scores.neighbours,

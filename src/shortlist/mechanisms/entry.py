@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shortlist.errors import bad_value
 from shortlist.mechanisms.base import Budget, DeltaBudget, Mechanism
 from shortlist.mechanisms.plan_rows import Domain, Planned, Studied
 from shortlist.scores import Scores
@@ -47,7 +48,7 @@ class Request:
     def size(self) -> int:
         """k, where one must be given."""
         if self.k is None:
-            raise ValueError('k=None needs method="stable", which lets the gaps decide; or give k=10')
+            raise bad_value('$k=None needs $method="stable", which lets the gaps decide; or give $k=10')
         return self.k
 
 

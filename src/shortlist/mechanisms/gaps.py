@@ -14,12 +14,11 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number
+from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.margins import margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import to_float
-from shortlist.extras import Extras
-from shortlist.labels import typed
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -37,6 +36,7 @@ from shortlist.mechanisms.base import (
     record_of,
 )
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
+from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Rows, Work, race
 from shortlist.sampling.stable import lead_of
@@ -294,8 +294,8 @@ def _check_loser(scores: Scores, k: int) -> None:
     try:
         check_known_candidates(scores, k + 1)
     except ValueError:
-        raise ValueError(
-            f"k={k} gaps need {k + 1} candidates, the last gap being the lead over the best loser; choose a smaller k"
+        raise bad_value(
+            f"$k={k} gaps need {k + 1} candidates, the last gap being the lead over the best loser; choose a smaller k"
         ) from None
 
 
@@ -395,7 +395,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
     def _place(self, scores: Scores) -> int:
         """The position of the winner that is given; from public facts."""
         labels = range(scores._size) if scores._labels is None else scores._labels
-        place = next((i for i, label in enumerate(labels) if typed((label,)) == typed((self.winner,))), None)
+        place = next((i for i, label in enumerate(labels) if type_key((label,)) == type_key((self.winner,))), None)
         if place is None:
             raise ValueError("winner must be one of the candidates: a label, or a position where there are no labels")
         if scores._numbers[place] == -np.inf:
@@ -505,16 +505,16 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         check_work(self.work)
         if mu is not None:
             if self.budget is not None:
-                raise TypeError("mu= says what it costs: leave budget= out, or leave mu= out")
+                raise bad_type("mu= says what it costs: leave $budget= out, or leave mu= out")
             self._pay(GumbelDP(mu, self.k, monotone=False))
         elif isinstance(self.budget, GumbelDP):
             if self.budget.k != self.k:
-                raise ValueError(f"budget is for k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
+                raise bad_value(f"$budget is for $k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
             self._pay(GumbelDP(self.budget.mu, self.k, monotone=False))
         elif not isinstance(self.budget, ApproxDP):
-            raise TypeError(
+            raise bad_type(
                 "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
-                "write budget=ApproxDP(epsilon, delta)"
+                "write $budget=ApproxDP(epsilon, delta)"
             )
         else:
             self._pay(plain_budget(self.budget))
@@ -547,7 +547,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - to_float(Fraction(EULER) * scale)
-        note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._turned else GUMBEL_VALUES_NOTE
+        note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
         return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(

@@ -14,13 +14,13 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask, Values, checked_flag, sorted_rows
 from shortlist._text import about
 from shortlist.accounting.checks import count
+from shortlist.errors import bad_value
 from shortlist.exact.geometric import PublicCoin, public_coin
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
-from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     MISSING,
     Budgeted,
@@ -50,6 +50,7 @@ from shortlist.mechanisms.unknown_domain import (
     quick_list,
 )
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffle
@@ -300,9 +301,9 @@ class KeySet(Budgeted[DeltaBudget]):
             )
         check_column(scores, self._cap.most, weighted=bool(self.weighted))
         if self._measures and scores.numbered:
-            raise ValueError(
-                "values=True measures how many people hold each name, which weighted sums do not tell: count a table, "
-                "or write values=False"
+            raise bad_value(
+                "$values=True measures how many people hold each name, which weighted sums do not tell: count a table, "
+                "or write $values=False"
             )
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
@@ -405,7 +406,7 @@ class KeySet(Budgeted[DeltaBudget]):
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[named] of every label, without a limit k: exact, to 1e-12."""
         if self.k is not None:
-            raise ValueError("exact chances are known without a limit: leave k= out, or draw with release_many")
+            raise bad_value("exact chances are known without a limit: leave $k= out, or draw with release_many")
         return self.chances(sums_of(self._validate_public(scores, question), self._cap))
 
     def chances(self, sums: Values) -> Floats:
@@ -444,7 +445,7 @@ class KeySet(Budgeted[DeltaBudget]):
     def _ranked(self, scores: object, question: ScoreWords) -> Ranked:
         """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220)."""
         if self.k is None:
-            raise ValueError("a true top k needs a k: write k=10, for example")
+            raise bad_value("a true top k needs a k: write $k=10, for example")
         known = sums_and_right(self._validate_public(scores, question), self._cap, self.k)
         sides = [(share, ranked_keys(*known, self.k, stepped(noise))) for share, noise in self._sides() if share]
         names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
@@ -792,7 +793,7 @@ def set_of(request: Request) -> CanonicalLimitedDomain:
 def keys_of(request: Request) -> KeySet:
     """The key set that this request may get: of what each person kept, or of the weights that came with the counts."""
     if request.most is None and not request.weighed:
-        raise ValueError('method="keys" needs a cap on what one person brings: count a table, or count with most=3')
+        raise bad_value('$method="keys" needs a cap on what one person brings: count a table, or count with $most=3')
     plain = request.most is not None and (request.most <= FEW_NAMES or not request.weighed)
     return KeySet(
         most=request.most,

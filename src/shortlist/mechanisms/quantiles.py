@@ -16,7 +16,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, number_text
-from shortlist.extras import Extras
+from shortlist.errors import bad_type, bad_value
 from shortlist.mechanisms.base import (
     MISSING,
     Budget,
@@ -32,12 +32,12 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import Guarantee
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.quantiles import Node, Recursion
 from shortlist.sampling.uniforms import WordStream
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import Scores, ScoreWords, Votes, places_of
 from shortlist.utility.quantiles import LARGEST, Run, all_runs, point_chances, sequence_chances
-from shortlist.votes import Votes, places_of
 
 MOST_Q = 1023
 """Quantiles of one release."""
@@ -146,32 +146,32 @@ class Quantile(Budgeted[Budget]):
                 "the points of the grid must be public: give counts in their order, without labels or public"
             )
         if not scores.monotone or isinstance(scores.sensitivity, tuple):
-            raise ValueError(
+            raise bad_value(
                 "these must be counts of users along a line, each of which one user only adds to, by at most "
-                "`sensitivity`: write monotone=True"
+                "`sensitivity`: write $monotone=True"
             )
-        if isinstance(scores, Votes):
+        if isinstance(scores._content, Votes):
             if self.votes_per_user is not None:
                 raise ValueError("votes_per_user is known for votes that were counted from a table: leave it out")
         elif self.votes_per_user is not None and self.votes_per_user < scores.largest_sensitivity:
             raise ValueError(
                 "votes_per_user must not be below sensitivity: one user adds at least as much to all counts as to one"
             )
-        if not isinstance(scores, Votes) and scores._numbers.dtype.kind == "f":
+        if not isinstance(scores._content, Votes) and scores._numbers.dtype.kind == "f":
             raise TypeError("quantiles are of whole counts: give how many people have each point, as integers")
 
     def _recursion(self, scores: Scores) -> tuple[Node, Recursion]:
         """(all votes, in units that can be halved once for each level but the last; how they are asked)."""
         shift = self.levels - 1
         places, weights = places_of(scores)
-        if not scores._from_table:  # counts whose sums would not fit are cut at a public bound: nobody moves more
+        if not scores.from_table:  # counts whose sums would not fit are cut at a public bound: nobody moves more
             weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
         root = Node(0, scores._size - 1, places, weights << shift)
         return root, Recursion(self._q, self._rate(self._votes(scores) * 2**shift).of, self._flips)
 
     def _votes(self, scores: Scores) -> Fraction:
         """How much one user adds to all counts together."""
-        if isinstance(scores, Votes):
+        if isinstance(scores._content, Votes):
             return scores.largest_sensitivity
         return (
             scores.largest_sensitivity * scores._size if self.votes_per_user is None else Fraction(self.votes_per_user)
@@ -191,7 +191,7 @@ class Quantile(Budgeted[Budget]):
 
     def _notes(self, scores: Scores) -> tuple[str, ...]:
         """From public facts alone: how far the rank may be off."""
-        least = self.votes_per_user is None and not isinstance(scores, Votes) and scores._size > 1
+        least = self.votes_per_user is None and not isinstance(scores._content, Votes) and scores._size > 1
         every = ("one user may count at every point; if each counts at one, votes_per_user=1 needs less noise",) * least
         if len(self._q) > 1:
             return every
@@ -252,7 +252,7 @@ class Quantile(Budgeted[Budget]):
 
     def _one(self, scores: object, question: ScoreWords) -> Scores:
         if len(self._q) > 1:
-            raise ValueError("this law is of one quantile: write q=0.5, or read .sequence_probabilities(...)")
+            raise bad_value("this law is of one quantile: write $q=0.5, or read .sequence_probabilities(...)")
         return self._validate_public(scores, question)
 
 
@@ -279,24 +279,24 @@ def check_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
         return _checked_one(q)
     several = tuple(_checked_one(one) for one in q)
     if not several:
-        raise ValueError("q must not be empty: write q=0.5, or q=[0.25, 0.5, 0.75]")
+        raise bad_value("$q must not be empty: write $q=0.5, or $q=[0.25, 0.5, 0.75]")
     if len(several) > MOST_Q:
         raise ValueError(f"q has more than {MOST_Q} numbers; ask for fewer")
     exact = list(map(_exact, several))
     if any(one >= two for one, two in pairwise(exact)):
-        raise ValueError("q must increase: write q=[0.25, 0.5, 0.75]")
+        raise bad_value("$q must increase: write $q=[0.25, 0.5, 0.75]")
     return several if len(several) > 1 else several[0]
 
 
 def _checked_one(q: object) -> float | Fraction:
     value = q.item() if isinstance(q, np.generic) else q
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        raise TypeError("q must be a number from 0 to 1, or several, for example q=0.5")
+        raise bad_type("$q must be a number from 0 to 1, or several, for example $q=0.5")
     if not 0 <= value <= 1:
-        raise ValueError("q must be from 0 to 1, for example q=0.5")
+        raise bad_value("$q must be from 0 to 1, for example $q=0.5")
     if _exact(value).denominator > FINEST:
-        raise ValueError(
-            "q must have at most four digits after the point, or be a Fraction below 10000: write q=0.3333"
+        raise bad_value(
+            "$q must have at most four digits after the point, or be a Fraction below 10000: write $q=0.3333"
         )
     return value if isinstance(value, Fraction) else float(value)
 

@@ -14,6 +14,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import up
 from shortlist.accounting.curves import largest_range, range_renyi, renyi_epsilon
+from shortlist.errors import bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import (
     POSITION_ROUNDING,
@@ -283,8 +284,8 @@ def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
     if isinstance(budget, RenyiDP):
         return GaussianMax(budget, work)
     if not isinstance(budget, ApproxDP) or not budget.delta or not budget.epsilon:
-        raise ValueError(
-            "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write budget=ApproxDP(1.0, 1e-6), or "
+        raise bad_value(
+            "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write $budget=ApproxDP(1.0, 1e-6), or "
             'noise="gumbel"'
         )
     return GaussianMax(budget, work)

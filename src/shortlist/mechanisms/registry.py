@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.accounting.curves import range_rho
+from shortlist.errors import bad_value
 from shortlist.exact.thresholds import OptimalTest
 from shortlist.mechanisms.base import Budget, DeltaBudget
 from shortlist.mechanisms.entry import MANY_NAMES, Audited, Compared, Entry, Fact, Method, Named, Request, Traced
@@ -48,7 +49,7 @@ from shortlist.utility.unknown_domain import BarredRace, canonical_limited_domai
 def _winner(noise: str) -> Callable[[Request], NoisyMax]:
     def build(request: Request) -> NoisyMax:
         if request.k != 1:
-            raise ValueError('this method selects one winner; for several write method="oneshot-exponential"')
+            raise bad_value('this method selects one winner; for several write $method="oneshot-exponential"')
         return NoisyMax(budget=request.budget, noise=noise)
 
     return build
@@ -406,7 +407,7 @@ def _audited(k: int, budget: Budget) -> NoisyHistogram:
 
 def _histogram_built(request: Request) -> NoisyHistogram:
     if request.most is None:
-        raise ValueError('method="histogram" needs scores of which each person has a few at most: count with most=3')
+        raise bad_value('$method="histogram" needs scores of which each person has a few at most: count with $most=3')
     return NoisyHistogram(k=request.size, most=request.most, budget=request.budget)
 
 

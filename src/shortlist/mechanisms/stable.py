@@ -14,10 +14,10 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, up
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
-from shortlist.extras import Extras
 from shortlist.mechanisms.base import (
     LEAST_DELTA,
     MISSING,
@@ -45,6 +45,7 @@ from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.sets import CanonicalTopK
 from shortlist.mechanisms.unknown_domain import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate, compose
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, passes_many, rational_winners
 from shortlist.scores import Scores, ScoreWords
@@ -104,7 +105,7 @@ class LargeGap(Budgeted[Budget]):
             object.__setattr__(self, "sigma", number("sigma", self.sigma, above=True))
             self._pay(self._cost.budget(epsilon, delta, self.budget))
         elif delta is not None:
-            raise TypeError("delta= goes with sigma=; otherwise write budget=ApproxDP(1.0, 1e-6)")
+            raise bad_type("$delta= goes with sigma=; otherwise write $budget=ApproxDP(1.0, 1e-6)")
         else:
             self._pay(check_budget(epsilon, self.budget))
 
@@ -138,7 +139,7 @@ class LargeGap(Budgeted[Budget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         k = int(gap_ranks(self, scores, source, 1)[0])
-        how = "rise" if scores._turned else "fall off"
+        how = "rise" if scores._negated else "fall off"
         return Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     @property
@@ -204,20 +205,20 @@ class NoiseCost:
     def budget(self, epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
         """The cost, or the least epsilon at `delta`; a budget that is given must allow it."""
         if epsilon is not None or (delta is not None and budget is not None):
-            raise TypeError("the noise says what it costs: leave epsilon= and budget= out; delta=1e-6 may be given")
+            raise bad_type("the noise says what it costs: leave $epsilon= and $budget= out; $delta=1e-6 may be given")
         if budget is not None:
             if not isinstance(budget, ZCDP | ApproxDP):
                 raise TypeError("with noise given by its deviation budget must be ZCDP(..) or ApproxDP(..)")
             allowed = plain_budget(budget)
             by_ranks = isinstance(allowed, ApproxDP) and self.epsilon_at(allowed.delta) <= allowed.epsilon
             if not by_ranks and allowed.excess(self.whole) > 0:
-                raise ValueError(f"this noise costs {self.whole}, more than {allowed}: leave budget= out, or add noise")
+                raise bad_value(f"this noise costs {self.whole}, more than {allowed}: leave $budget= out, or add noise")
             return allowed
         if delta is None:
             return self.whole
         least = self.epsilon_at(number("delta", delta, above=True, below=1.0))
         if math.isinf(least):
-            raise ValueError(f"delta must be greater than that of the test, {self.whole.delta:g}: write delta=1e-6")
+            raise bad_value(f"$delta must be greater than that of the test, {self.whole.delta:g}: write $delta=1e-6")
         return ApproxDP(least, float(delta))
 
     def charge(self, budget: Budget) -> Guarantee:
@@ -235,7 +236,7 @@ def noise_cost(
     if sigma is None:
         return NoiseCost(cost_of_noise(test, delta), cost_of_noise(test), 1)
     if limit is None:
-        raise ValueError("limit is needed: the cost of Gaussian noise grows with the number of ranks; write limit=40")
+        raise bad_value("limit is needed: the cost of Gaussian noise grows with the number of ranks; write $limit=40")
     each = 1 / Fraction(sigma) ** 2
     return NoiseCost(cost_of_noise(limit * each / 2 + test, delta), cost_of_noise(2 * each + test), limit)
 
@@ -306,9 +307,9 @@ def last_rank(scores: Scores, limit: int | None) -> int:
         return UNKNOWN_LIMIT if limit is None else limit
     able = scores._choosable
     if able < 2:
-        raise ValueError("scores must be at least two: with one candidate there is no gap to find")
+        raise bad_value("$scores must be at least two: with one candidate there is no gap to find")
     if limit is not None and limit >= able:
-        raise ValueError(f"limit={limit} must be less than the {able} candidates that may be chosen")
+        raise bad_value(f"$limit={limit} must be less than the {able} candidates that may be chosen")
     return able - 1 if limit is None else limit
 
 
@@ -356,7 +357,7 @@ def are_general(scores: Scores) -> bool:
     """Whether a public list has other scores than whole-number counts under add/remove: from public facts."""
     counts = scores.monotone and scores.largest_sensitivity == 1 and not isinstance(scores.sensitivity, tuple | list)
     numbers = scores._numbers if scores._names is None else scores._names.scores
-    whole = numbers.dtype.kind != "f" and not scores._turned  # negated counts are none
+    whole = numbers.dtype.kind != "f" and not scores._negated  # negated counts are none
     return scores.public and not (counts and whole and scores.neighbours == "add-remove")
 
 
@@ -541,7 +542,7 @@ class StableTopK(Budgeted[DeltaBudget]):
             object.__setattr__(self, "test", "gaussian")
             return
         if not (isinstance(self.fill, bool) or self.fill == "peeling") or (self.fill and self.k is None):
-            raise ValueError('fill must be True, False or "peeling", and needs a fixed k: write k=10, fill=True')
+            raise bad_value('fill must be True, False or "peeling", and needs a fixed k: write $k=10, fill=True')
         zcdp = isinstance(self.budget, ZCDP)
         if self.test not in (None, "gaussian") and (zcdp or self.test not in ("laplace", "optimal")):
             names = '"gaussian"' if zcdp else '"optimal", "laplace" or "gaussian"'
@@ -550,7 +551,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         if self.split is not None:
             number("split", self.split, above=True, below=1.0)
             if zcdp or self.test != "gaussian":
-                raise ValueError("split is for the Gaussian test under (epsilon, delta): leave it out here")
+                raise bad_value("$split is for the Gaussian test under (epsilon, delta): leave it out here")
 
     def __repr__(self) -> str:
         """The noise stands in it where it was given, so that older records read as they did."""
@@ -602,7 +603,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         if not are_general(scores):
             check_counts(scores)
         elif self.k is not None and self.k >= scores._choosable:
-            raise ValueError(f"k={self.k} must be less than the {scores._choosable} candidates; choose a smaller k")
+            raise bad_value(f"$k={self.k} must be less than the {scores._choosable} candidates; choose a smaller k")
         if self.k is not None and scores.public:
             check_known_candidates(scores, self.k)
         if self.k is None or self.fill:
@@ -610,7 +611,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         if self.fill == "peeling" and not scores.public:
             raise ValueError('fill="peeling" names items of the list at hand, which must be public: write fill=True')
         if self.fill and not scores.public and 2 * (self.k or 0) ** 2 > MOST_CLASSES:
-            raise ValueError(f"k={self.k} is too large to be filled up without a public list: leave fill= out")
+            raise bad_value(f"$k={self.k} is too large to be filled up without a public list: leave fill= out")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k is not None and not self.fill:
@@ -731,9 +732,9 @@ def check_deviations(
 ) -> tuple[float | None, float, float]:
     """(sigma_1, sigma, delta_t), or the reason why they do not go together."""
     if sigma is None or delta_t is None or (sigma_1 is None) != (k is not None):
-        raise TypeError(
+        raise bad_type(
             "noise is given by sigma= and delta_t=, and by sigma_1= where the gaps decide how many: write "
-            "sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=40, or k=10, sigma=60.0, delta_t=1e-9"
+            "sigma_1=50.0, sigma=60.0, delta_t=1e-9, $limit=40, or $k=10, sigma=60.0, delta_t=1e-9"
         )
     of_gaps = None if sigma_1 is None else number("sigma_1", sigma_1, above=True)
     return of_gaps, number("sigma", sigma, above=True), number("delta_t", delta_t, least=LEAST_DELTA, below=0.5)

@@ -13,11 +13,11 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, checked_flag
 from shortlist.accounting.checks import number
+from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import nearest_float, to_float
-from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.mechanisms.base import (
     MISSING,
@@ -38,6 +38,7 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.mechanisms.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import (
     LINE,
@@ -52,9 +53,7 @@ from shortlist.sampling.race import (
     race,
 )
 from shortlist.sampling.thresholds import Barrier, ManyRuns, Test, add_pure_noise, passing
-from shortlist.scores import Number, Scores, ScoreWords
-from shortlist.sensitivities import exact_sensitivities
-from shortlist.smallest import question_of
+from shortlist.scores import Number, Scores, ScoreWords, Sensitivity, as_scores
 from shortlist.utility import threshold as laws
 from shortlist.utility.threshold import AnswerLaw, LineRace
 
@@ -138,7 +137,7 @@ class SparseVector(Budgeted[PureDP]):
         checked_flag("adaptive", self.adaptive)
         object.__setattr__(self, "branches", _checked_branches(self.branches))
         number("deviations", self.deviations)
-        exact_sensitivities(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
+        Sensitivity.of(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
         if not isinstance(self.noise, str) or self.noise not in KINDS:
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
         if self.noise == "geometric" and not isinstance(self.threshold, int):
@@ -173,7 +172,8 @@ class SparseVector(Budgeted[PureDP]):
     def rules(self) -> Rules:
         """The exact numbers behind the promise of answers and gaps: all of them public."""
         epsilon = (1 - Fraction(self.measure or 0)) * Fraction(self.guarantee.epsilon)
-        largest, spread = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
+        moves = Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
+        largest, spread = moves.largest, moves.range
         wide = max(self._wider, default=1)
         share = Fraction(least_variance_share(wide * self.k * spread / largest) if self.theta is None else self.theta)
         first, each = share * epsilon, (1 - share) * epsilon / self.k
@@ -224,21 +224,21 @@ class SparseVector(Budgeted[PureDP]):
         check_ledger(ledger)
         terms, facts = (self.guarantee, self.charge), ledger_note("", secure=source.secure)
         if not isinstance(unit, str):
-            raise TypeError('unit must be text: write unit="person", for example')
+            raise bad_type('$unit must be text: write $unit="person", for example')
         if not (relation := relation_of(unit)):
             unit = f"{unit} (add-remove)"
         elif relation == "replace" and (self.monotone or isinstance(self.sensitivity, tuple | list)):
-            raise ValueError(
-                'unit must not end with "(replace)" if monotone=True or the sensitivity is a pair: both say what '
+            raise bad_value(
+                '$unit must not end with "(replace)" if $monotone=True or the sensitivity is a pair: both say what '
                 "adding a user does"
             )
         return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
-            scores = question_of(scores, question)
-            ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
-            if (scores.largest_sensitivity, scores.range_sensitivity) != ours:
+            scores = as_scores(scores, **question)
+            ours = Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
+            if (scores.largest_sensitivity, scores.range_sensitivity) != (ours.largest, ours.range):
                 raise ValueError(
                     "sensitivity and monotone of the Scores differ from those of the mechanism: say the same"
                 )
@@ -249,7 +249,7 @@ class SparseVector(Budgeted[PureDP]):
         if twice:
             raise TypeError(f"{twice}: already said by the mechanism; give it there")
         words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
-        return question_of(scores, words)
+        return as_scores(scores, **words)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
@@ -296,7 +296,7 @@ class SparseVector(Budgeted[PureDP]):
 
     def _measuring(self, answers: int, spent: Fraction) -> Fraction:
         """The scale of the noise on each of so many answers "above", which cost `spent`: n Delta / what is left."""
-        largest, _ = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
+        largest = Sensitivity.of(self.sensitivity, self.monotone, "add-remove").largest
         return answers * largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
 
     def release_many(
@@ -638,11 +638,11 @@ def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float
 
 def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:
     """The public number, negated as the scores were: of the smallest, those below it are wanted."""
-    return -mechanism.threshold if scores._turned else mechanism.threshold
+    return -mechanism.threshold if scores._negated else mechanism.threshold
 
 
 def _estimated(scores: Scores) -> str:
-    if not scores._turned:
+    if not scores._negated:
         return ESTIMATED
     return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
 

@@ -13,10 +13,10 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.curves import range_rho
+from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
-from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.base import (
     MISSING,
@@ -43,6 +43,7 @@ from shortlist.mechanisms.race import (
     renyi_epsilon_of_a_round,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
@@ -180,7 +181,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         if self.split is not None:
             number("split", self.split, below=1.0)
             if not gumbel or isinstance(self.budget, ZCDP):
-                raise ValueError("split is for Gumbel noise under (epsilon, delta): leave it out here")
+                raise bad_value("$split is for Gumbel noise under (epsilon, delta): leave it out here")
         guarantee = self.guarantee
         if (8 * guarantee.rho if isinstance(guarantee, ZCDP) else guarantee.epsilon) / self.k == 0:
             raise ValueError("the budget is too small to be shared by k rounds; choose a larger epsilon or rho")

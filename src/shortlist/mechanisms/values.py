@@ -11,11 +11,11 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.exact.reals import floor_of, floor_to_float, total
 from shortlist.exact.thresholds import certify_rate, gaussian_rate
-from shortlist.extras import Extras
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -39,6 +39,7 @@ from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offe
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Work, race
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
@@ -118,9 +119,9 @@ class NoisyHistogram(Budgeted[Budget]):
         if scores.neighbours != "add-remove":
             raise ValueError('a cap bounds what adding a person does: write neighbours="add-remove"')
         if scores.from_table and (scores.most is None or scores.most > self.most):
-            raise ValueError(
+            raise bad_value(
                 f"these scores were counted without a cap of {self.most} items a person: "
-                f"count with most={self.most}, or choose another mechanism"
+                f"count with $most={self.most}, or choose another mechanism"
             )
         numbers = scores._sequence
         if (numbers.values if isinstance(numbers, Runs) else numbers).dtype.kind == "f":
@@ -135,7 +136,7 @@ class NoisyHistogram(Budgeted[Budget]):
         return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
 
     def _note(self, scores: Scores) -> str:
-        way = "low" if scores._turned else "high"
+        way = "low" if scores._negated else "high"
         return f"whoever is on the list because its noise was {way} is shown too {way}"
 
     def release_many(
@@ -162,9 +163,9 @@ def check_cap(most: object) -> int:
     try:
         return check_k(most)
     except TypeError:
-        raise TypeError("most must be a whole number, for example most=3") from None
+        raise bad_type("$most must be a whole number, for example $most=3") from None
     except ValueError:
-        raise ValueError("most must be at least 1") from None
+        raise bad_value("$most must be at least 1") from None
 
 
 NamesFromData = NamesChoice | LimitedDomainTopK
@@ -241,11 +242,11 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
-            raise TypeError("budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
+            raise bad_type("$budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
         budget: PureDP | ZCDP | ApproxDP = self.budget
         self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else plain_budget(budget))
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
-            raise ValueError("the budget must be greater than 0, for example budget=ApproxDP(1.0, 1e-6)")
+            raise bad_value("the budget must be greater than 0, for example $budget=ApproxDP(1.0, 1e-6)")
         if self.limit is not None:
             object.__setattr__(self, "limit", check_limit(self.limit, self.k))
 
@@ -289,7 +290,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
 
     def _check(self, scores: Scores) -> None:
         if not scores.public and not getattr(self.budget, "delta", 0.0):
-            raise ValueError("names that come from the data need a delta: write budget=ApproxDP(1.0, 1e-6)")
+            raise bad_value("names that come from the data need a delta: write $budget=ApproxDP(1.0, 1e-6)")
         self._parts(scores.public).selection._check(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:

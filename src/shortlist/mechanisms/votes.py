@@ -13,6 +13,7 @@ import numpy as np
 from shortlist._arrays import Indices, attempt
 from shortlist._runtime import this_process
 from shortlist.accounting.checks import count, number, up
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL
 from shortlist.exact.thresholds import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.base import (
@@ -217,7 +218,7 @@ class MultiLabelPATE(Paid):
         self.k = None if k is None else check_k(k)
         self.regularizer, self.limit = regularizer, limit
         if self.k is not None and (regularizer is not None or limit is not None):
-            raise ValueError("regularizer and limit choose how many labels: leave them out, or leave k= out")
+            raise bad_value("regularizer and limit choose how many labels: leave them out, or leave $k= out")
         store_ranks(self, 1)
         self.sigma_1, self.sigma, self.delta_t = sigma_1, sigma, delta_t
         if by_noise:
@@ -235,11 +236,11 @@ class MultiLabelPATE(Paid):
     def _pay_for_noise(self, total: float, queries: int, *, stated: bool) -> None:
         """Queries with noise of the given deviations; a teacher moves gaps by up to 2 either way."""
         if stated:
-            raise TypeError("the noise says what it costs: leave rho= and epsilon= out, or leave the deviations out")
+            raise bad_type("the noise says what it costs: leave $rho= and $epsilon= out, or leave the deviations out")
         self.sigma_1, sigma, delta_t = check_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
         self.sigma, self.delta_t = sigma, delta_t
         if queries * Fraction(delta_t) >= Fraction(total):
-            raise ValueError("delta must be greater than queries * delta_t: write a larger delta, or a smaller delta_t")
+            raise bad_value("$delta must be greater than queries * delta_t: write a larger delta, or a smaller delta_t")
         self._gap = None
         self._test = GaussianTest(1 / Fraction(sigma), quantile_above(delta_t), 2)
         in_ranges = None if self.sigma_1 is None else Fraction(self.sigma_1) / 2
@@ -298,7 +299,7 @@ class MultiLabelPATE(Paid):
         """The regularizer of that many labels; with k fixed no other number may be chosen."""
         if self.k is not None:
             if self.k > labels:
-                raise ValueError(f"k={self.k} is more than the {labels} labels of these votes: choose a smaller k")
+                raise bad_value(f"$k={self.k} is more than the {labels} labels of these votes: choose a smaller k")
             return [None] * (self.k - 1) + [Fraction(0)]
         shifts = offsets(self.regularizer, labels if self.limit is None else self.limit)[:labels]
         if all(one is None for one in shifts):
@@ -386,7 +387,7 @@ class PATE(Paid):
             self.sigma = _sigma_above(part_of(whole, Fraction(1, number_of)))
         else:
             if rho is not None or epsilon is not None:
-                raise TypeError("the noise says what it costs: leave rho= and epsilon= out, or leave sigma= out")
+                raise bad_type("the noise says what it costs: leave $rho= and $epsilon= out, or leave sigma= out")
             total, number_of = _checked_delta(delta, queries)
             self.sigma = number("sigma", sigma, above=True)
         query = cost_of_noise(1 / Fraction(self.sigma) ** 2)
@@ -450,7 +451,7 @@ def _checked_totals(
     """rho, or the largest that is (epsilon, delta)-DP with that share of delta for conversion; delta; queries."""
     total, number_of = _checked_delta(delta, queries)
     if (rho is None) == (epsilon is None):
-        raise TypeError("give either rho= or epsilon=, the total over all queries, for example epsilon=3.0")
+        raise bad_type("give either $rho= or $epsilon=, the total over all queries, for example $epsilon=3.0")
     if epsilon is None:
         return number("rho", rho, above=True), total, number_of
     budget = ApproxDP(number("epsilon", epsilon, above=True), part_of(total, share))
@@ -461,7 +462,7 @@ def _checked_delta(delta: object, queries: object) -> tuple[float, int]:
     """The total delta, and the number of queries that share it."""
     total, number_of = number("delta", delta, above=True, below=1.0), count("queries", queries)
     if total / number_of < LEAST_DELTA:
-        raise ValueError("delta is too small to be shared by so many queries: write delta=1e-6, for example")
+        raise bad_value("delta is too small to be shared by so many queries: write $delta=1e-6, for example")
     return total, number_of
 
 

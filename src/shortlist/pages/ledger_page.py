@@ -15,6 +15,7 @@ from shortlist._runtime import version
 from shortlist._text import csv_table, page_safe, terminal_safe
 from shortlist.accounting.checks import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.errors import bad_type, bad_value
 from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
 from shortlist.pages.theme import caution_in, facts, meter, page, price_in, risk_box, table
 
@@ -34,13 +35,13 @@ def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") 
     """The page, and its table beside it: each whole, or what was there before. New files are for their owner alone."""
     name = checked_path(path, "q4.html")
     if not isinstance(title, str):
-        raise TypeError('title must be text, for example title="Budget of the fourth quarter"')
+        raise bad_type('$title must be text, for example $title="Budget of the fourth quarter"')
     if not name.lower().endswith(".html"):
-        raise ValueError('path must end in .html, for example "q4.html"; the table goes beside it as .csv')
+        raise bad_value('$path must end in .html, for example "q4.html"; the table goes beside it as .csv')
     beside = name[: -len(".html")] + ".csv"
     for one in (name, beside):
         if os.path.realpath(one) == os.path.realpath(ledger.path):
-            raise ValueError("path must not lead to the ledger itself: choose another name")
+            raise bad_value("$path must not lead to the ledger itself: choose another name")
     many, entries = ledger.verify(), ledger.entries()
     write_text(beside, csv_table(report_columns(ledger, entries)))
     write_text(name, ledger_page(ledger, entries, many, title))

@@ -20,10 +20,9 @@ from shortlist.pages.summary import caution, disagree, first_of, in_short, quant
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.grouped_release import GroupedRelease
     from shortlist.planning.compare import Comparison
     from shortlist.planning.plans import Plan
-    from shortlist.release import Release
+    from shortlist.release import GroupedRelease, Release
 
 
 INK = "#1f2a37"

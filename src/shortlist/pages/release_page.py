@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
 from shortlist._runtime import version
-from shortlist._text import as_sentence, label_text, page_safe, terminal_safe
+from shortlist._text import LEAD, OVER, as_sentence, label_text, page_safe, terminal_safe
 from shortlist.accounting.guarantees import ApproxDP
+from shortlist.errors import bad_type
 from shortlist.pages.summary import (
-    LEAD,
-    OVER,
     UNORDERED,
     came,
     declared_in_words,
@@ -28,10 +27,9 @@ from shortlist.pages.summary import (
 from shortlist.pages.theme import caution_in, facts, meter, page, price_in, risk_box, sources
 
 if TYPE_CHECKING:
-    from shortlist.grouped_release import GroupedRelease
     from shortlist.ledger.filter import Balance
     from shortlist.ledger.ledger import Receipt
-    from shortlist.release import Release
+    from shortlist.release import GroupedRelease, Release
 
 
 MARGIN = "± is half of an interval that covers 95%: the pale part of a bar."
@@ -49,9 +47,9 @@ BEFORE, AFTER = "Before they read the list, they guess right", "After, with the 
 def write_release(release: Release, path: str | os.PathLike[str], title: str = "") -> None:
     """The page in a file: the whole of it, or what was there before. A new file is for its owner alone."""
     if not isinstance(name := os.fspath(path), str):
-        raise TypeError('path must be text, for example "top10.html"')
+        raise bad_type('$path must be text, for example "top10.html"')
     if not isinstance(title, str):
-        raise TypeError('title must be text, for example title="Most rented films"')
+        raise bad_type('$title must be text, for example $title="Most rented films"')
     write_text(name, release_page(release, title))
 
 

@@ -10,23 +10,20 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shortlist._text import READ, as_sentence, terminal_safe, without_arguments
+from shortlist._text import LEAD, OVER, READ, as_sentence, terminal_safe, without_arguments
 from shortlist.accounting.checks import number
-from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon
+from shortlist.errors import Text
 
 if TYPE_CHECKING:
-    from shortlist.grouped_release import GroupedRelease
-    from shortlist.release import Release
+    from shortlist.release import GroupedRelease, Release
 
 
 PRIORS = (0.01, 0.1, 0.5)
 """Probabilities that an attacker gave to one user being in the data, before the release."""
 
-LARGE, ABSURD = 10.0, 30.0
-"""Above the first an epsilon promises little, and above the second nothing that anybody would notice."""
-
-TINY = 1e-6
-"""The delta at which other guarantees are told as an epsilon."""
+LARGE = 10.0
+"""Above it an epsilon promises little."""
 
 FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1)
 """Shares of users outside the data whom an attacker is ready to accuse."""
@@ -90,13 +87,6 @@ def risk(guarantee: Guarantee | float) -> Risk:
     return Risk(guess, posterior, tuple((rate, _up(1.0 - guarantee.tradeoff(rate))) for rate in FALSE_POSITIVE_RATES))
 
 
-def epsilon_of(guarantee: Guarantee) -> float:
-    """The epsilon that tells how much is promised; of guarantees without one, at a tiny delta."""
-    if isinstance(guarantee, PureDP | ApproxDP):
-        return guarantee.epsilon
-    return guarantee.epsilon_at(TINY + getattr(guarantee, "delta", 0.0))
-
-
 def caution(guarantee: Guarantee) -> str:
     """A sentence on an epsilon that promises little; empty for others.
 
@@ -105,7 +95,7 @@ def caution(guarantee: Guarantee) -> str:
     >>> caution(PureDP(12.0))[:37]
     'An epsilon above 10 promises little: '
     """
-    if epsilon_of(guarantee) <= LARGE:
+    if as_epsilon(guarantee) <= LARGE:
         return ""
     return (
         f"An epsilon above {LARGE:g} promises little: an attacker who knows everything else can be nearly certain "
@@ -254,7 +244,6 @@ def quantile_in_words(q: float) -> str:
 PLACES = re.compile(r" \(docs/[\w/.-]+\.md(?:#[\w-]+)?\)")
 """Of the repository."""
 UNORDERED = "A set, sorted by label: the order says nothing."
-LEAD, OVER = "lead over next", "over the threshold"
 
 
 def notes_in_words(release: Release | GroupedRelease) -> list[str]:
@@ -321,10 +310,9 @@ def _unordered(lists: list[Release], hints: bool) -> str:
     sets = [one for one in lists if not one.ordered and len(one) > 1]
     if not sets:
         return ""
-    may = hints and all(one.asked is not None and one.why.startswith("auto: ") for one in sets)
-    return (
-        UNORDERED.replace(".", "; an order is another release, and charged again: ordered=True.") if may else UNORDERED
-    )
+    if not hints or not all(one.asked is not None and one.why.startswith("auto: ") for one in sets):
+        return UNORDERED
+    return Text(f"{UNORDERED[:-1]}; an order is another release, and charged again: $ordered=True.")
 
 
 def disagree(release: Release) -> bool:
@@ -342,8 +330,8 @@ def _vague(lists: list[Release], hints: bool) -> list[str]:
         return []
     fit = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
     may = hints and all(fit)
-    out = f"; next time at_least={math.ceil(widest)} does so, but to ask again is charged again." if may else "."
-    return [f"A value below its ± says little: leave such items out by eye{out}"]
+    out = f"; next time $at_least={math.ceil(widest)} does so, but to ask again is charged again." if may else "."
+    return [Text(f"A value below its ± says little: leave such items out by eye{out}")]
 
 
 def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from shortlist._arrays import installed_frame
 from shortlist._text import text_table
 from shortlist.accounting.checks import number
+from shortlist.errors import bad_value
 from shortlist.mechanisms.base import check_k, check_public_scores
 from shortlist.mechanisms.entry import Traced
 from shortlist.mechanisms.plan_rows import Studied
@@ -22,8 +23,7 @@ from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import printed
 from shortlist.planning.search import contestants, least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
+from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.utility.lower_bound import most_success
 
 if TYPE_CHECKING:
@@ -141,11 +141,11 @@ def compare(
     data, size = _validate_public(scores, question), check_k(k)
     grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
     if not grid:
-        raise ValueError("epsilon must be a number or a list of numbers, for example epsilon=[0.1, 0.3, 1.0]")
+        raise bad_value("$epsilon must be a number or a list of numbers, for example $epsilon=[0.1, 0.3, 1.0]")
     if not data.public:
         return Comparison(size, tuple(_name_rows(data, size, sorted(grid), delta)))
     if delta is not None:
-        raise ValueError("delta is for names that come from the data; a public list is compared under pure budgets")
+        raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
     curves = [curve for entry in ENTRIES for curve in entry.compared]
     rows = [_row(curve.label, curve.build(size, one), one, data) for curve in curves for one in sorted(grid)]
     rows += _capped_rows(data, size, data.most if most is None else check_cap(most), sorted(grid))
@@ -163,7 +163,7 @@ def _capped_rows(scores: Scores, k: int, most: int | None, grid: list[float]) ->
 def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -> Iterator[Row]:
     """Of names from the data: what is planned for them, and with their weights what needs these."""
     if delta is None:
-        raise ValueError("these names come from the data: write the delta of the releases too, for example delta=1e-6")
+        raise bad_value("these names come from the data: write the delta of the releases too, for example $delta=1e-6")
     checked = number("delta", delta, above=True, below=0.5)
     shared = None if scores._capped is None else scores._capped.most
     for one in contestants(k, "unknown", False, scores.most, shared):
@@ -223,7 +223,7 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     0.5589
     """
     if not isinstance(target, int | float) or isinstance(target, bool) or not 0 < target < 1:
-        raise ValueError("target must be a probability between 0 and 1, for example target=0.99")
+        raise bad_value("$target must be a probability between 0 and 1, for example $target=0.99")
     budgets, data = _budgets_like(mechanism), _validate_public(scores, question)
 
     def chance(budget: Guarantee) -> float:
@@ -286,6 +286,6 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
 
 
 def _validate_public(scores: object, question: ScoreWords) -> Scores:
-    data = question_of(scores, question)
+    data = as_scores(scores, **question)
     check_public_scores(data)
     return data

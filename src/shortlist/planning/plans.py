@@ -16,6 +16,7 @@ from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
 from shortlist.choose import histogram_from
+from shortlist.errors import bad_type, bad_value
 from shortlist.mechanisms.base import check_k, check_public_scores
 from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
 from shortlist.mechanisms.registry import METHODS
@@ -25,8 +26,7 @@ from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
 from shortlist.pages.theme import printed
 from shortlist.planning.search import TYPICAL, affordable, contestants, cost, least_epsilon_of_a_list, least_with_slope
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
+from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.utility.effort import searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
 
@@ -45,7 +45,7 @@ GOALS: dict[str, str] = {
 def check_goal(goal: object) -> Goal:
     """A goal by its word."""
     if not isinstance(goal, str) or goal not in GOALS:
-        raise ValueError(f"goal must be one of {', '.join(map(repr, get_args(Goal)))}, for example goal='top'")
+        raise bad_value(f"$goal must be one of {', '.join(map(repr, get_args(Goal)))}, for example $goal='top'")
     return goal  # type: ignore[return-value]
 
 
@@ -281,18 +281,18 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     kind, value = _parsed(shape)
     number, people = count("items", items), count("users", users)
     if number > MOST_ITEMS:
-        raise ValueError(f"items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
+        raise bad_value(f"$items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
     rank = np.arange(1.0, number + 1)
     if kind == "zipf":
         with np.errstate(over="ignore"):  # nobody holds items so rare
             counts = people / rank**value
     elif kind == "geometric":
         if not 0 < value < 1:
-            raise ValueError("shape: a geometric ratio is between 0 and 1, for example 'geometric:0.9'")
+            raise bad_value("$shape: a geometric ratio is between 0 and 1, for example 'geometric:0.9'")
         counts = people * value ** (rank - 1)
     else:
         if value != int(value) or value > people:
-            raise ValueError("shape: a step is a whole number of users, at most users, for example 'flat:200'")
+            raise bad_value("$shape: a step is a whole number of users, at most users, for example 'flat:200'")
         counts = np.where(rank <= k, people, people - value)
     return np.floor(counts).astype(np.int64)
 
@@ -305,7 +305,7 @@ def _parsed(shape: object) -> tuple[str, float]:
     except ValueError:
         value = -1.0
     if kind not in ("zipf", "geometric", "flat") or not 0 <= value < np.inf:
-        raise ValueError(f"shape must be a word and a number, for example {EXAMPLES}")
+        raise bad_value(f"$shape must be a word and a number, for example {EXAMPLES}")
     return kind, value
 
 
@@ -428,14 +428,14 @@ def plan(
     data, described, cap = _question(size, items, users, shape, scores, most, question)
     choices = int(np.count_nonzero(data.values > -math.inf))
     if size >= choices:
-        raise ValueError(f"k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
+        raise bad_value(f"$k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
     wanted = _target(target, aim, epsilon)
     spent = None if epsilon is None else number("epsilon", epsilon, above=True)
     if spent is not None and not LEAST <= spent <= MOST:
-        raise ValueError(f"epsilon must be from {LEAST:g} to {MOST:,.0f} in a plan: write epsilon=1.0, for example")
+        raise bad_value(f"$epsilon must be from {LEAST:g} to {MOST:,.0f} in a plan: write $epsilon=1.0, for example")
     room = number("delta", delta, above=True, below=1.0)
     if not LEAST_DELTA <= room < 0.5:
-        raise ValueError(f"delta must be at least {LEAST_DELTA:g} and below 1/2: write delta=1e-6, for example")
+        raise bad_value(f"$delta must be at least {LEAST_DELTA:g} and below 1/2: write $delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(data), flag("ordered", ordered)
     shared = None if data._capped is None else data._capped.most
@@ -449,9 +449,9 @@ def plan(
         }
     rows = [row for i in range(len(entrants)) for row in by_entrant[i]]
     if not rows:
-        raise ValueError(
+        raise bad_value(
             "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "
-            "removed), a delta, and goal='top' or 'recall'"
+            "removed), a delta, and $goal='top' or 'recall'"
         )
     rows.sort(key=lambda row: (row.epsilon, -row.reached) if wanted is not None else (-row.reached, row.epsilon))
     gamma = float(default_gamma(size, len(data)))
@@ -567,23 +567,23 @@ def _question(
 ) -> tuple[Scores, str, int | None]:
     """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):
-        raise TypeError("describe the data: shape='zipf:1.1' with items= and users=, or public scores=")
+        raise bad_type("describe the data: $shape='zipf:1.1' with $items= and $users=, or public $scores=")
     cap = None if most is None else check_cap(most)
     if scores is not None:
         if items is not None or users is not None:
-            raise TypeError("items and users belong to shape=; scores bring their own")
-        data = question_of(scores, question)
+            raise bad_type("items and users belong to $shape=; scores bring their own")
+        data = as_scores(scores, **question)
         check_public_scores(data)
         if cap is None:
             cap = data.most
         elif data.most not in (None, cap):
-            raise ValueError(f"most={cap}: these scores were counted with most={data.most}; leave it out")
+            raise bad_value(f"$most={cap}: these scores were counted with $most={data.most}; leave it out")
         if cap is not None and not _are_counts(data):
-            raise ValueError("most is for counts of people, whole numbers and one person added or removed")
+            raise bad_value("$most is for counts of people, whole numbers and one person added or removed")
         names = "" if data.public else ", names not public"
         return data, f"top {k} of {len(data):,} given scores{names}{_capped(cap)}", cap
     if question:
-        raise TypeError(f"{', '.join(question)}: for scores= only; a shape is counts, one user added or removed")
+        raise bad_type(f"{', '.join(question)}: for $scores= only; a shape is counts, one user added or removed")
     values = shaped(shape, items, users, k)
     if cap is not None and (held := int(values.sum())) > cap * int(users or 0):
         values = np.floor(values * (cap * int(users or 0) / held)).astype(np.int64)
@@ -604,18 +604,18 @@ def _capped(most: int | None) -> str:
 def _target(target: float | None, goal: Goal, epsilon: float | None) -> float | None:
     if epsilon is not None:
         if target is not None:
-            raise TypeError("give target= (what is needed?) or epsilon= (what is reached?), not both")
+            raise bad_type("give $target= (what is needed?) or $epsilon= (what is reached?), not both")
         return None
     wanted = (0.9 if goal == "recall" else 0.99) if target is None else target
     if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < 1:
-        raise ValueError("target must be between 0 and 1, for example target=0.99")
+        raise bad_value("$target must be between 0 and 1, for example $target=0.99")
     return float(wanted)
 
 
 def _several(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
     if not names or not all(isinstance(one, str) and one in known for one in names):
-        raise ValueError(f"{name} must be one or more of {', '.join(map(repr, known))}")
+        raise bad_value(f"${name} must be one or more of {', '.join(map(repr, known))}")
     return tuple(dict.fromkeys(names))
 
 

@@ -16,6 +16,7 @@ from shortlist.ledger.filter import charge_amounts, price_text, spent_of
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.quotes import Quote
+from shortlist.scores import read_bound
 from shortlist.studio.inputs import (
     LEDGER_SECONDS,
     LEDGERS,
@@ -35,7 +36,6 @@ from shortlist.studio.inputs import (
 )
 from shortlist.tables.column_names import are_a_candidate
 from shortlist.tables.file_sources import format_of
-from shortlist.votes import read_bound
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from shortlist._text import as_sentence, meant, terminal_safe
-from shortlist.grouped_release import GroupedRelease
-from shortlist.pages.summary import ABSURD, NEEDS, UNORDERED, epsilon_of, page_remarks, risk
+from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
+from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks, risk
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.tables.column_names import NO_NAMES
 from shortlist.tables.dialect import SEPARATORS as SEPARATORS_OF_FILES
 from shortlist.tables.dialect import TextForm
@@ -292,10 +292,10 @@ def budget_in(request: dict[str, Any]) -> PureDP | ApproxDP:
 
 def check_large(guarantee: Guarantee, request: dict[str, Any]) -> None:
     """Refuse what promises nobody anything, unless the tick says that it is known."""
-    if not flag_in(request, "large") and epsilon_of(guarantee) > ABSURD:
+    if not flag_in(request, "large") and as_epsilon(guarantee) > ABSURD_EPSILON:
         raise ValueError(
-            f"epsilon: above {ABSURD:g} it promises nobody anything ({risk(guarantee).in_short}); write a smaller one, "
-            "0.1 to 3 are common, or tick that you know it, if the data are public or made up"
+            f"epsilon: above {ABSURD_EPSILON:g} it promises nobody anything ({risk(guarantee).in_short}); write a "
+            "smaller one, 0.1 to 3 are common, or tick that you know it, if the data are public or made up"
         )
 
 

@@ -21,12 +21,11 @@ from urllib.parse import quote, unquote, urlsplit
 from shortlist._text import label_text, terminal_safe
 from shortlist.accounting.checks import number_text
 from shortlist.example import ROWS, example_files, write_example
-from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.release_page import spent_share
 from shortlist.pages.summary import caution, in_short, percent, quantile_in_words, risk
 from shortlist.pages.theme import asset, page
 from shortlist.privacy import Standing
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.studio.expected import expected
 from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import (

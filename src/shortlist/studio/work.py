@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from shortlist import quantile
 from shortlist._runtime import MissingPackageError
 from shortlist._text import csv_table
-from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.release_page import groups_page, release_page
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
-from shortlist.release import Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import LEDGER_SECONDS, Folder
 

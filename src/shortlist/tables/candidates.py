@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from shortlist._runtime import IMPORTS
+from shortlist.errors import Text, bad_value
 from shortlist.tables.column_types import Kind, Row, check_texts, fitted
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.file_sources import rows_of_file
 
 ENGINES = {"duckdb", "_duckdb", "ibis", "pyspark"}
 UNREAD = "the candidates cannot be read"
-WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"
+WRONG = Text("$candidates must be a list, a series, a frame, a path or a query that gives the item columns")
 
 
 def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind], written: Collection[str] = ()) -> list[Row]:
@@ -86,7 +87,7 @@ def _rows_of_frame(candidates: Any, items: tuple[str, ...]) -> list[Row]:
         made = native.to_list if isinstance(native, nw.Series) else getattr(candidates, "to_pylist", None)
         return [_row(one, len(items)) for one in in_one_sentence(UNREAD, made or candidates.tolist)]
     if any(name not in native.columns for name in items):
-        raise ValueError("candidates: the frame must have the item columns, by the same names")
+        raise bad_value("$candidates: the frame must have the item columns, by the same names")
     frame = native.select(*items)
     return in_one_sentence(UNREAD, lambda: list(frame.iter_rows()))
 
@@ -95,13 +96,13 @@ def _row(one: Any, width: int) -> Row:
     if width == 1:
         return (one,)
     if not isinstance(one, tuple | list) or len(one) != width:
-        raise ValueError(f"candidates must be tuples of {width}: one part for each item column")
+        raise bad_value(f"$candidates must be tuples of {width}: one part for each item column")
     return tuple(one)
 
 
 def _checked(rows: list[Row]) -> list[Row]:
     if not rows:
-        raise ValueError("candidates must not be empty: there is nothing to choose from")
+        raise bad_value("$candidates must not be empty: there is nothing to choose from")
     if any(part is None for row in rows for part in row):
-        raise ValueError("candidates must not be missing; drop the empty ones")
+        raise bad_value("$candidates must not be missing; drop the empty ones")
     return rows

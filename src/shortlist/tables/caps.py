@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortlist.errors import bad_type, bad_value
 from shortlist.exact.thresholds import LARGEST_MOST, MOST
 from shortlist.sampling.entropy import SECURE
 
@@ -58,7 +59,7 @@ def checked_most(most: object) -> int | None:
             raise TypeError
         number = operator.index(most)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError("most must be a whole number of items that each person keeps, for example most=3") from None
+        raise bad_type("$most must be a whole number of items that each person keeps, for example $most=3") from None
     if not 1 <= number <= LARGEST_MOST:
-        raise ValueError(f"most must be from 1 to {LARGEST_MOST} items; to count all that people have, leave it out")
+        raise bad_value(f"$most must be from 1 to {LARGEST_MOST} items; to count all that people have, leave it out")
     return number

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shortlist._text import meant
+from shortlist.errors import bad_value
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.dialect import separator_hint
 
@@ -30,15 +31,15 @@ def check_there(
     told = declared or not {*all_wanted}.isdisjoint(names)
     several = role == "item" and told and {part.strip() for part in name.split(",")} <= {*names}
     hints = (
-        "; several columns are item=[...]" if several else "",
+        "; several columns are $item=[...]" if several else "",
         meant(name, names) if told and name not in names else "",
         "" if declared else separator_hint(names, all_wanted),
         f"; a text goes in single quotes, as in = '{name}'" if as_text else "",
         "; write it as the table does" if told else NO_NAMES,
     )
     said = f"where: {name!r}" if role == "where" else f"{role}={name!r}"
-    how = "no column" if name not in names else "more than one column"
-    raise ValueError(f"{said}: the table has {how} of that name{next(filter(None, hints))}")
+    how, hint = "no column" if name not in names else "more than one column", next(filter(None, hints))
+    raise bad_value(f"${said}: the table has {how} of that name{hint}", column=name, hint=hint)
 
 
 def are_a_candidate(names: tuple[str, ...], candidates: object) -> bool:

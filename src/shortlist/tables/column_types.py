@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shortlist._files import as_text
+from shortlist.errors import bad_value
 
 Row = tuple[Any, ...]
 
@@ -73,8 +74,8 @@ def item_kind(column: str, declared: str) -> Kind:
     """The kind of an item column, or a refusal that shows the name the caller wrote."""
     kind = kind_of(declared)
     if kind is None:
-        raise ValueError(
-            f"item={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
+        raise bad_value(
+            f"$item={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
             "first, for example to text"
         )
     return kind
@@ -84,8 +85,8 @@ def check_user(column: str, declared: str) -> None:
     """Refuse a column of people that does not hold plain values, by its declared type."""
     name = declared.lower().removeprefix("!")
     if kind_of(name) is None and name not in FLOATS and not USERS.fullmatch(name):
-        raise ValueError(
-            f"user={column!r} must be a column of plain values (text, numbers, times, bytes), not of nested ones, "
+        raise bad_value(
+            f"$user={column!r} must be a column of plain values (text, numbers, times, bytes), not of nested ones, "
             "spans of time or objects; convert it first, for example to text"
         )
 
@@ -100,8 +101,8 @@ def check_texts(
     """
     for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
         if kind == "text" and column not in written and any(isinstance(row[place], NO_TEXT) for row in rows):
-            raise ValueError(
-                f"{lists} must be text, for {role}={column!r} is a column of text: the text '7', not the number 7"
+            raise bad_value(
+                f"{lists} must be text, for ${role}={column!r} is a column of text: the text '7', not the number 7"
             )
 
 

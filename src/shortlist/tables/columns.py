@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._arrays import FrameKind
+from shortlist.errors import bad_value
 from shortlist.tables.column_types import (
     FIRST,
     LAST,
@@ -57,7 +58,7 @@ def check_types(types: dict[str, str], question: Question) -> list[Kind]:
     kinds = [item_kind(item, named[item]) for item in question.items]
     value = question.value
     if value is not None and not is_number(types[value]):
-        raise ValueError(f"value={value!r} must be a column of numbers; convert it first")
+        raise bad_value(f"$value={value!r} must be a column of numbers; convert it first")
     return kinds
 
 

@@ -10,8 +10,8 @@ from typing import Any, overload
 from shortlist._arrays import named_type
 from shortlist._runtime import late
 from shortlist._text import kind_of_words
-from shortlist.grouped_scores import GroupedScores
-from shortlist.scores import Scores
+from shortlist.errors import bad_type, bad_value
+from shortlist.scores import GroupedScores, Remote, Scores
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.files import check_file, check_groups_of_file, count_files
 from shortlist.tables.frames import count_frame
@@ -232,14 +232,14 @@ def _emptied(table: Any) -> Any:
 def check_asked(question: Question, candidates: object, unit: str) -> None:
     """Refuse what does not go together, by the words alone."""
     if question.grouping is not None and question.grouping.listed is None and candidates is not None:
-        raise ValueError(
+        raise bad_value(
             "groups from the data do not go with public candidates: a list of k items for a group would tell that "
-            "somebody is in it. Give the public groups too, groups=[...], or leave candidates out and give a delta"
+            "somebody is in it. Give the public groups too, $groups=[...], or leave candidates out and give a delta"
         )
     if question.clip is not None and candidates is None:
         raise ValueError("sums need candidates: no mechanism takes sums of items that only the data knows")
     if not isinstance(unit, str) or not unit:
-        raise ValueError('unit must be a word, for example unit="user"')
+        raise bad_value('$unit must be a word, for example $unit="user"')
 
 
 def _scored(
@@ -248,9 +248,9 @@ def _scored(
     if isinstance(engine, GroupHeld):
         return scores_of_groups(engine, question, candidates, unit, table)
     clip, cap = question.clip, question.cap
-    return Scores._held(
-        Held.of(engine),
-        grid=None if clip is None else clip.grid,
+    weights = Weights(engine, cap.most) if cap is not None and engine.weighted else None
+    return Scores._of_table(
+        Remote(Held.of(engine), weights, 1 if clip is None else float(clip.grid)),
         sensitivity=1.0 if clip is None else clip.sensitivity,
         monotone=clip is None or clip.monotone,
         public=candidates is not None,
@@ -258,7 +258,6 @@ def _scored(
         frame=engine.frame,
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
-        weights=Weights(engine, cap.most) if cap is not None and engine.weighted else None,
         source=question.in_words(table),
     )
 
@@ -276,7 +275,7 @@ def _engine(
     if isinstance(source, str | os.PathLike):
         return count_files(os.fspath(source), question, candidates, memory, text, progress)
     if memory is not None:
-        raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
+        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
     text.check_unused()
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:

@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from shortlist._arrays import checked_flag
+from shortlist.errors import Text, bad_type, bad_value
 from shortlist.tables.errors import TableError
 from shortlist.tables.packed import read
 
@@ -31,7 +32,7 @@ NEWLINE, RETURN, QUOTE = b'\n\r"'
 ENDLESS = f"a line is longer than {LONGEST:,} bytes"
 OPEN = (
     "a quote opens on one line and does not close on it. If fields may hold line breaks, and you trust whoever wrote "
-    "the file, write multiline=True"
+    "the file, write $multiline=True"
 )
 STRAY = 'a quote stands where none may: quote a whole field or nothing of it, and write "" for a quote inside'
 NEVER = "a quote is opened and never closed"
@@ -49,12 +50,12 @@ def separator_hint(header: list[str], wanted: Iterable[str]) -> str:
     Of the header, which may be a row of data, it tells nothing but that a name is there that was asked for.
 
     >>> separator_hint(["who;what"], ["what"])
-    "; its first line is one single field: if ';' separates the fields, write separator=';'"
+    "; its first line is one single field: if ';' separates the fields, write $separator=';'"
     """
     for one in SEPARATORS:
         names = [name.strip().strip('"') for name in header[0].split(one)] if len(header) == 1 else []
         if len(names) > 1 and not {*wanted}.isdisjoint(names):
-            return f"; its first line is one single field: if {one!r} separates the fields, write separator={one!r}"
+            return f"; its first line is one single field: if {one!r} separates the fields, write $separator={one!r}"
     return ""
 
 
@@ -75,9 +76,9 @@ class TextForm:
             naming the word.
         """
         if separator is not None and (not isinstance(separator, str) or len(separator) != 1):
-            raise TypeError('separator must be one letter, for example separator=";"')
+            raise bad_type('$separator must be one letter, for example $separator=";"')
         if separator is not None and separator not in SEPARATORS:
-            raise ValueError(f"separator must be one of {', '.join(map(repr, SEPARATORS))}")
+            raise bad_value(f"$separator must be one of {', '.join(map(repr, SEPARATORS))}")
         return cls(checked_flag("multiline", multiline), separator)
 
     def in_words(self, source: object) -> str:
@@ -93,7 +94,7 @@ class TextForm:
         """For tables that are no text files."""
         for word, said in (("multiline", self.multiline), ("separator", self.separator is not None)):
             if said:
-                raise TypeError(f"{word} is for CSV files; a table in an engine or in memory has been read already")
+                raise bad_type(f"${word} is for CSV files; a table in an engine or in memory has been read already")
 
 
 PLAIN = TextForm()
@@ -159,7 +160,7 @@ class Dialect:
         """
         wrong = read(path, self._wrong)
         if wrong is not None:
-            raise TableError(f"{path} cannot be counted: {wrong}")
+            raise TableError(Text(f"{path} cannot be counted: {wrong}"))
 
     def _wrong(self, file: IO[bytes]) -> str | None:
         inside, pairs = False, None

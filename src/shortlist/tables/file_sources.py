@@ -16,6 +16,7 @@ from typing import IO, Any
 from shortlist._files import check_path, literal, note_engine, quoted, spill_folder
 from shortlist._runtime import IMPORTS
 from shortlist._text import meant
+from shortlist.errors import bad_value
 from shortlist.tables import sql
 from shortlist.tables.dialect import MARK, PLAIN, Dialect, TextForm
 from shortlist.tables.errors import TableError, in_one_sentence
@@ -34,7 +35,7 @@ def connect(memory: str | None) -> Any:
         import duckdb
 
     if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
-        raise ValueError('memory must be a size, for example memory="512MB"')
+        raise bad_value('$memory must be a size, for example $memory="512MB"')
     spill = spill_folder()
     settings: dict[str, Any] = {"temp_directory": spill} | ({} if memory is None else {"memory_limit": memory})
     try:
@@ -45,7 +46,7 @@ def connect(memory: str | None) -> Any:
         note_engine(spill, None)
         if memory is None:
             raise
-        raise ValueError('memory must be a size that DuckDB takes, for example memory="512MB"') from None
+        raise bad_value('$memory must be a size that DuckDB takes, for example $memory="512MB"') from None
     return connection
 
 
@@ -137,8 +138,8 @@ def files_at(path: str) -> list[str]:
 
 def _files(path: str) -> list[str]:
     if "://" in path:
-        raise ValueError(
-            "source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
+        raise bad_value(
+            "$source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
         )
     files = files_at(path)
     if not files:
@@ -184,9 +185,9 @@ def _dialect(path: str, text: TextForm = PLAIN) -> Dialect | None:
     """How a path's text is written; None for other tables. JSON has no quotes that could run on over lines."""
     kind = format_of(path)
     if text.multiline and kind != "csv":
-        raise ValueError("multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
+        raise bad_value("$multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
     if text.separator is not None and kind != "csv":
-        raise ValueError("separator is for CSV files (.csv): others say themselves what stands between their fields")
+        raise bad_value("$separator is for CSV files (.csv): others say themselves what stands between their fields")
     if kind == "csv":
         return Dialect(text.separator or ",", quoted=True, multiline=text.multiline)
     return Dialect("\t", quoted=False) if kind == "tsv" else None
@@ -238,7 +239,7 @@ def listing(run: sql.Run, path: str, items: tuple[str, ...]) -> sql.TableSource:
     text = TextForm(multiline=format_of(path) == "csv")
     source = source_of(run, path, items, text)
     if any(item not in source.columns for item in items):
-        raise ValueError("candidates: the file must have the item columns, by the same names")
+        raise bad_value("$candidates: the file must have the item columns, by the same names")
     check_lines(path, text)
     return source
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.errors import bad_value
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Row, kind_of
@@ -149,8 +150,8 @@ def check_public(candidates: str, table: str, user: str) -> None:
     listed = files_at(candidates)
     names = {name.strip().casefold() for file in listed if os.path.isfile(file) for name in column_names(file)}
     if user.strip().casefold() in names:
-        raise ValueError(
-            f"candidates: that file has a column {user!r}, of people, so it is no public list; give a file with the "
+        raise bad_value(
+            f"$candidates: that file has a column {user!r}, of people, so it is no public list; give a file with the "
             "items alone, or none if their names are private"
         )
 
@@ -167,5 +168,5 @@ def _known(run: sql.Run, candidates: object, source: sql.TableSource, question: 
     present = " AND ".join(f"{key} IS NOT NULL" for key in question.keys)
     statement = f"SELECT * FROM (SELECT {', '.join(parts)} FROM {listed.relation}) WHERE {present}"
     if not run(f"SELECT 1 FROM ({statement}) LIMIT 1"):
-        raise ValueError("candidates must not be empty: there is nothing to choose from")
+        raise bad_value("$candidates must not be empty: there is nothing to choose from")
     return statement

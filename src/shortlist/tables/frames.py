@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._arrays import FRAMES, Frame, FrameKind
-from shortlist._frames import own_frame
+from shortlist.release_io import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.columns import (

@@ -11,9 +11,10 @@ import numpy as np
 
 from shortlist._arrays import Frame
 from shortlist._files import as_text
-from shortlist._frames import own_frame
 from shortlist._runtime import MissingPackageError
+from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
+from shortlist.release_io import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import Kind, Row, check_user, item_kind, kind_of
@@ -56,7 +57,7 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     check_user(question.user, str(kinds[question.user]))
     forms = [item_kind(item, str(kinds[item])) for item in question.items]
     if question.value is not None and not (kinds[question.value].is_numeric() or kinds[question.value].is_boolean()):
-        raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
+        raise bad_value(f"$value={question.value!r} must be a column of numbers; convert it first")
     looked = [] if question.where is None else [form_of(name, str(kinds[name])) for name in question.where.columns]
     declared = {name: str(kind) for name, kind in kinds.items()}
     by = [] if question.grouping is None else question.grouping.kinds(declared)
@@ -193,9 +194,9 @@ def _known(candidates: Any, forms: list[Kind], texts: Texts, question: Question)
     if hasattr(candidates, "schema") and type(candidates).__module__.startswith("ibis"):
         own = candidates.schema()
         if any(item not in own.names for item in question.items):
-            raise ValueError("candidates: the query must have the item columns, by the same names")
+            raise bad_value("$candidates: the query must have the item columns, by the same names")
         if [kind_of(str(own[item])) for item in question.items] != forms:
-            raise ValueError("candidates: the query's columns must be of the same kinds as the item columns; cast them")
+            raise bad_value("$candidates: the query's columns must be of the same kinds as the item columns; cast them")
         own_items = dict(zip(question.keys, question.items, strict=True))
         listed = candidates.select(**_items(candidates, forms, texts, own_items))
         return listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()

@@ -9,6 +9,8 @@ from typing import Any
 
 from shortlist._arrays import FRAMES, Engine, Frame, named_type
 from shortlist._runtime import late
+from shortlist.errors import bad_type
+from shortlist.scores import Grid
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.value_frames import groups_in_frame, look_at_frame, places_in_frame
@@ -21,7 +23,6 @@ from shortlist.tables.value_sql import (
     places_in_relation,
 )
 from shortlist.tables.values import Looked, Placed, ValueQuestion
-from shortlist.votes import Grid
 
 Progress = Callable[[float], None]
 
@@ -54,7 +55,7 @@ def open_values(rows: Any, question: ValueQuestion, memory: str | None, text: Te
         looked = look_at_file(path, question, memory, text)
         return _opened(question, looked, None, lambda grid, tell: files(path, question, grid, memory, text, tell))
     if memory is not None:
-        raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
+        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
     text.check_unused()
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:

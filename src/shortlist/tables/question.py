@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
+from shortlist.errors import Text, bad_type, bad_value
 from shortlist.tables.caps import Cap, checked_most
 from shortlist.tables.column_names import check_there
 from shortlist.tables.groups.grouping import Grouping
@@ -103,22 +104,22 @@ class Question:
         several = [item] if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
         items = tuple(_checked_column("item", one) for one in several)
         if not items:
-            raise ValueError('item must name at least one column, for example item="movie"')
+            raise bad_value('$item must name at least one column, for example $item="movie"')
         if len(set(items)) < len(items):
             raise ValueError("item names a column twice; name each once")
         who = _checked_column("user", user)
         if who in items:
-            raise ValueError("user and item must be different columns")
+            raise bad_value("$user and $item must be different columns")
         cap, rows = checked_most(most), Where.of(where)
         grouping = Grouping.of(by, groups, groups_per_user)
         if grouping is not None and {who, *items} & {*grouping.by}:
-            raise ValueError("by must name other columns than user and item")
+            raise bad_value("$by must name other columns than user and item")
         if value is None and clip is None:
             return cls(who, items, None, None, cap, where=rows, grouping=grouping)
         if cap is not None:
-            raise ValueError("most is for counts of people, not for sums: leave value and clip out, or most")
+            raise bad_value("$most is for counts of people, not for sums: leave value and clip out, or most")
         if value is None or clip is None:
-            raise TypeError('value and clip go together: write value="stars", clip=(0, 5)')
+            raise bad_type('$value and $clip go together: write $value="stars", $clip=(0, 5)')
         return cls(who, items, _checked_column("value", value), Clip.of(clip), where=rows, grouping=grouping)
 
     def capped(self, listed: bool) -> Self:
@@ -176,7 +177,7 @@ class Question:
 
 def _checked_column(role: str, name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise TypeError(f'{role} must be the name of a column, for example {role}="{_EXAMPLES[role]}"')
+        raise bad_type(f'${role} must be the name of a column, for example ${role}="{_EXAMPLES[role]}"')
     return name
 
 
@@ -184,7 +185,7 @@ _EXAMPLES = {"user": "user_id", "item": "movie", "value": "stars"}
 
 
 def _checked_clip(clip: object) -> tuple[float, float]:
-    wrong = "clip must be a pair of finite numbers (low, high), for example clip=(0, 5)"
+    wrong = Text("$clip must be a pair of finite numbers (low, high), for example $clip=(0, 5)")
     if not isinstance(clip, tuple | list) or len(clip) != 2:
         raise TypeError(wrong)
     if any(isinstance(end, bool) for end in clip):
@@ -196,7 +197,7 @@ def _checked_clip(clip: object) -> tuple[float, float]:
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(wrong)
     if low > high or low == high == 0:
-        raise ValueError("clip=(low, high) must have low <= high, and not both 0")
+        raise bad_value("$clip=(low, high) must have low <= high, and not both 0")
     if not 2.0**-500 < max(-low, high) < 2.0**500:
-        raise ValueError("clip must be of an ordinary size: change the unit of the values")
+        raise bad_value("$clip must be of an ordinary size: change the unit of the values")
     return low, high

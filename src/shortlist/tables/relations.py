@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from shortlist._files import quoted
-from shortlist._frames import own_frame
+from shortlist.release_io import own_frame
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.errors import fresh, in_one_sentence

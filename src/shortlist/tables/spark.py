@@ -14,7 +14,8 @@ from pyspark.sql import functions as sf
 
 from shortlist._arrays import Frame
 from shortlist._files import as_text
-from shortlist._frames import own_frame
+from shortlist.errors import bad_value
+from shortlist.release_io import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import (
@@ -51,7 +52,7 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
     check_user(question.user, kinds[question.user])
     forms = [item_kind(item, kinds[item]) for item in question.items]
     if question.value is not None and not is_number(kinds[question.value]):
-        raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
+        raise bad_value(f"$value={question.value!r} must be a column of numbers; convert it first")
     some = _kept(table, kinds, question)
     if question.grouping is not None:
         return _groups(some, kinds, forms, question, candidates)
@@ -158,9 +159,9 @@ def _known(table: Any, candidates: Any, forms: list[Kind], question: Question) -
     if type(candidates).__module__.startswith("pyspark"):
         own = dict(candidates.dtypes)
         if any(item not in own for item in question.items):
-            raise ValueError("candidates: the query must have the item columns, by the same names")
+            raise bad_value("$candidates: the query must have the item columns, by the same names")
         if [kind_of(own[item]) for item in question.items] != forms:
-            raise ValueError("candidates: the query's columns must be of the same kinds as the item columns; cast them")
+            raise bad_value("$candidates: the query's columns must be of the same kinds as the item columns; cast them")
         return candidates.select(*_items(forms, question)).dropna().distinct()
     return listed_rows(table, known_rows(candidates, question.items, forms), forms, question.keys)
 

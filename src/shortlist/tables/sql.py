@@ -11,6 +11,7 @@ from typing import Any
 
 from shortlist._arrays import Frame
 from shortlist._files import bytewise, unnested
+from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
 from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind, kind_of
@@ -98,7 +99,7 @@ class TableSource:
         if question.grouping is not None:
             question.grouping.kinds(self.declared)
         if question.value is not None and not self.as_text and not is_number(self.types[question.value]):
-            raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
+            raise bad_value(f"$value={question.value!r} must be a column of numbers; convert it first")
 
 
 def counting(source: TableSource, question: Question, known: str | None = None) -> str:

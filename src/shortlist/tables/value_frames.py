@@ -8,6 +8,7 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._arrays import Floats, FrameKind, Indices
+from shortlist.scores import Grid
 from shortlist.tables.column_types import FIRST, LAST, check_user, is_float
 from shortlist.tables.columns import OBJECTS, WIDE, by_name, declared_types, is_text, names_of, own_columns, written
 from shortlist.tables.errors import in_one_sentence
@@ -25,7 +26,6 @@ from shortlist.tables.values import (
     shared_in_groups,
     steps,
 )
-from shortlist.votes import Grid
 
 
 def look_at_frame(source: Any, question: ValueQuestion) -> Looked:

@@ -8,6 +8,7 @@ from typing import Any
 import ibis
 import numpy as np
 
+from shortlist.scores import Grid
 from shortlist.tables.caps import BETWEEN
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
@@ -15,7 +16,6 @@ from shortlist.tables.groups.in_ibis import Hashing, Shown, kept_groups
 from shortlist.tables.ibis import listed_rows
 from shortlist.tables.ibis_columns import TYPES, WRONG, Texts, Written, day_of, in_steps, item_of, user_of, value_of
 from shortlist.tables.values import SATURATED, TOKENS, Looked, Placed, PlacedGroups, ValueQuestion, is_dated, parted
-from shortlist.votes import Grid
 
 
 def look_at_ibis(table: Any, question: ValueQuestion) -> Looked:

@@ -9,6 +9,7 @@ import numpy as np
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
+from shortlist.scores import Grid
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.groups.in_spark import kept_groups
@@ -24,7 +25,6 @@ from shortlist.tables.values import (
     is_dated,
     parted,
 )
-from shortlist.votes import Grid
 
 
 def look_at_spark(table: Any, question: ValueQuestion) -> Looked:

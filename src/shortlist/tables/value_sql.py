@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shortlist._files import bytewise, quoted
+from shortlist.scores import Grid
 from shortlist.tables import sql
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.dialect import TextForm
@@ -27,7 +28,6 @@ from shortlist.tables.values import (
     is_dated,
     parted,
 )
-from shortlist.votes import Grid
 
 WIDE = 1 << 20
 """On grids of more points places are not grouped in the engine."""

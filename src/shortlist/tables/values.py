@@ -9,10 +9,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.errors import bad_type, bad_value
+from shortlist.scores import Grid
 from shortlist.tables.column_names import check_there
 from shortlist.tables.column_types import Kind, Row, is_number, kind_of
 from shortlist.tables.groups.grouping import Grouping
-from shortlist.votes import Grid
 
 PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
 
@@ -70,13 +71,13 @@ class ValueQuestion:
         grouping: Grouping | None = None,
     ) -> ValueQuestion:
         if user is not None and (not isinstance(user, str) or not user):
-            raise TypeError('user must be the name of a column, for example user="user_id"')
+            raise bad_type('$user must be the name of a column, for example $user="user_id"')
         if not isinstance(value, str) or not value:
-            raise TypeError('value must be the name of a column, for example value="age"')
+            raise bad_type('$value must be the name of a column, for example $value="age"')
         if user == value:
-            raise ValueError("user and value must be different columns")
+            raise bad_value("$user and $value must be different columns")
         if not isinstance(per_user, str) or per_user not in get_args(PerUser):
-            raise ValueError(f"per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
+            raise bad_value(f"$per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
         if grouping is not None:
             _check_grouping(grouping, user, value)
             grouping = grouping.salted()
@@ -90,9 +91,9 @@ class ValueQuestion:
         grid = Grid.of(self.lower, self.upper, self.step)
         if self.per_user == "sum":
             if grid.kind == "date":
-                raise ValueError('per_user="sum" is for numbers: dates cannot be added')
+                raise bad_value('$per_user="sum" is for numbers: dates cannot be added')
             if max(abs(grid.start), abs(grid.start - grid.size)) > FARTHEST:
-                raise ValueError('step is too fine for per_user="sum": write a larger step')
+                raise bad_value('step is too fine for $per_user="sum": write a larger step')
         return grid
 
     def fitted(self, dated: bool) -> Grid:
@@ -100,7 +101,7 @@ class ValueQuestion:
         grid = self.grid
         if (grid.kind == "date") != dated:
             other = "dates" if dated else "numbers"
-            raise TypeError(f"value={self.value!r} is a column of {other}: give lower and upper as {other} too")
+            raise bad_type(f"$value={self.value!r} is a column of {other}: give lower and upper as {other} too")
         return grid
 
     @property
@@ -156,14 +157,14 @@ class ValueQuestion:
 
 def _check_grouping(grouping: Grouping, user: object, value: object) -> None:
     if grouping.listed is None:
-        raise ValueError(
-            "groups must be listed for quantiles: a point comes out of every group there is, so that keys from the "
-            'data would tell that somebody is in them. Write groups=["CH", "DE"]'
+        raise bad_value(
+            "$groups must be listed for quantiles: a point comes out of every group there is, so that keys from the "
+            'data would tell that somebody is in them. Write $groups=["CH", "DE"]'
         )
     if {user, value} & set(grouping.by):
-        raise ValueError("by must be other columns than user and value")
+        raise bad_value("$by must be other columns than user and value")
     if user is None and grouping.per_user > 1:
-        raise ValueError("groups_per_user must be 1 where each row is a person: a row is in one group")
+        raise bad_value("$groups_per_user must be 1 where each row is a person: a row is in one group")
 
 
 def is_dated(column: str, declared: str) -> bool:
@@ -176,7 +177,7 @@ def is_dated(column: str, declared: str) -> bool:
     """
     dated = kind_of(declared) == "date"
     if not dated and not is_number(declared):
-        raise ValueError(f"value={column!r} must be a column of numbers or dates (without a time); convert it first")
+        raise bad_value(f"$value={column!r} must be a column of numbers or dates (without a time); convert it first")
     return dated
 
 

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
+from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, within_ratio
 from shortlist.exact.subsets import ULPS, log_choose
 
@@ -176,7 +177,7 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
     if x.dtype.kind not in "iu":
         raise ValueError("counts must be whole numbers: the bound moves them by one person at a time")
     if not 1 <= k < len(x):
-        raise ValueError("k must be at least 1 and less than the number of candidates")
+        raise bad_value("$k must be at least 1 and less than the number of candidates")
     if not 0.0 < success < 1.0:
         raise ValueError("success must be between 0 and 1, for example 0.99")
     log_sets, steps = _look_alikes(x.astype(np.int64), k)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
 from shortlist.utility.effort import among, is_rough
@@ -365,7 +366,7 @@ def checked_scores(s: Floats) -> Floats:
 def check_k(k: int, s: Floats) -> int:
     """``k`` as an integer from 1 to the number of finite scores."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.count_nonzero(s > -np.inf):
-        raise ValueError("k must be an integer from 1 to the number of finite scores in s")
+        raise bad_value("$k must be an integer from 1 to the number of finite scores in s")
     return int(k)
 
 

@@ -152,7 +152,7 @@ def hybrids_law(mechanism: HybridTopK, scores: Scores) -> Law:
 
 def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:
     """Negated with the scores, where the smallest are asked for."""
-    return -mechanism.threshold if scores._turned else mechanism.threshold
+    return -mechanism.threshold if scores._negated else mechanism.threshold
 
 
 def hybrids_sparse_vector_law(mechanism: HybridSparseVector, scores: Scores) -> Law:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from shortlist.errors import bad_type, bad_value
 from shortlist.tables import caps
 from shortlist.tables.column_types import Kind, Row, check_texts, fitted, kind_of
 
@@ -38,17 +39,17 @@ class Grouping:
         """None for no groups."""
         if by is None:
             if groups is not None or per_user is not None:
-                raise TypeError('groups and groups_per_user go with by: write by="country"')
+                raise bad_type('$groups and $groups_per_user go with by: write $by="country"')
             return None
         several: list[Any] = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
         if not several or not all(isinstance(one, str) and one for one in several):
-            raise TypeError('by must be the name of a column, or several: by="country"')
+            raise bad_type('$by must be the name of a column, or several: $by="country"')
         if len(set(several)) < len(several):
             raise ValueError("by names a column twice; name each once")
         listed = None if groups is None else _listed(groups, len(several))
         most = _checked_number(1 if per_user is None else per_user)
         if listed is not None and most > len(listed):
-            raise ValueError(f"groups_per_user={most} is more than the {len(listed)} groups; write a smaller number")
+            raise bad_value(f"$groups_per_user={most} is more than the {len(listed)} groups; write a smaller number")
         return cls(tuple(several), listed, most)
 
     @property
@@ -96,7 +97,7 @@ def candidates_of_groups(candidates: object, groups: list[Row] | None) -> list[A
     if not isinstance(candidates, Mapping):
         return None
     if groups is None:
-        raise ValueError("candidates for each group need public groups too: write groups=[...]")
+        raise bad_value("candidates for each group need public groups too: write $groups=[...]")
     keys = [plain_key(group) for group in groups]
     if set(candidates) != set(keys):
         raise ValueError("candidates as a mapping must have exactly the groups as its keys, each with a list")
@@ -105,21 +106,21 @@ def candidates_of_groups(candidates: object, groups: list[Row] | None) -> list[A
 
 def _listed(groups: object, width: int) -> tuple[Row, ...]:
     if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Iterable):
-        raise TypeError('groups must be a list of keys, for example groups=["CH", "DE"]')
+        raise bad_type('$groups must be a list of keys, for example $groups=["CH", "DE"]')
     plain = groups.tolist() if hasattr(groups, "tolist") else groups
     rows = [(one,) if width == 1 else one for one in plain]
     if not rows:
-        raise ValueError("groups must not be empty; leave it out if the groups come from the data")
+        raise bad_value("$groups must not be empty; leave it out if the groups come from the data")
     if not all(isinstance(row, tuple | list) and len(row) == width for row in rows):
-        raise ValueError(f"groups must be tuples of {width}: one part for each column of by")
+        raise bad_value(f"$groups must be tuples of {width}: one part for each column of by")
     return tuple(tuple(row) for row in rows)
 
 
 def _kind(column: str, declared: str) -> Kind:
     kind = kind_of(declared)
     if kind is None:
-        raise ValueError(
-            f"by={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
+        raise bad_value(
+            f"$by={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
             "first, for example to text"
         )
     return kind
@@ -131,7 +132,7 @@ def _checked_number(per_user: object) -> int:
             raise TypeError
         number = operator.index(per_user)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError("groups_per_user must be a whole number of groups, for example groups_per_user=1") from None
+        raise bad_type("$groups_per_user must be a whole number of groups, for example $groups_per_user=1") from None
     if not 1 <= number <= LARGEST:
-        raise ValueError(f"groups_per_user must be from 1 to {LARGEST}: in how many groups one person counts")
+        raise bad_value(f"$groups_per_user must be from 1 to {LARGEST}: in how many groups one person counts")
     return number

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from shortlist._arrays import Frame, Indices
-from shortlist._table_names import Pick
+from shortlist.scores import Pick
 from shortlist.tables.column_types import Row
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.remote_scores import CHANGED, Column

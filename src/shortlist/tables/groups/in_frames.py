@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._arrays import Frame, FrameKind, Indices, Mask
-from shortlist._frames import own_frame
 from shortlist.exact.thresholds import UNIT
+from shortlist.release_io import own_frame
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import Row
 from shortlist.tables.columns import type_names, typed_frame

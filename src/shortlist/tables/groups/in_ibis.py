@@ -10,8 +10,8 @@ import ibis
 import numpy as np
 
 from shortlist._arrays import Frame
-from shortlist._frames import own_frame
 from shortlist.exact.thresholds import UNIT
+from shortlist.release_io import own_frame
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.errors import in_one_sentence

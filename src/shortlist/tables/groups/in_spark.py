@@ -11,7 +11,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from shortlist._arrays import Frame
-from shortlist._frames import own_frame
+from shortlist.release_io import own_frame
 from shortlist.tables.column_types import Row
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.groups.grouping import Grouping

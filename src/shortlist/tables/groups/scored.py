@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shortlist._table_names import Names, OnGrid
-from shortlist.grouped_scores import GroupedScores
-from shortlist.scores import Scores
+from shortlist.scores import GroupedScores, Names, Remote, Scores
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.groups.held import GroupHeld, GroupNames, GroupWeights, NoGroups
 from shortlist.tables.question import Question
@@ -29,9 +27,8 @@ def scores_of_groups(held: GroupHeld, question: Question, candidates: object, un
     clip, cap, grouping = question.clip, question.cap, question.grouping
     assert grouping is not None
     weighted = cap is not None and held.engine.weighted
-    template = Scores._held(
-        Nothing(),
-        grid=None,
+    template = Scores._of_table(
+        Remote(Nothing(), GroupWeights(held, -1, cap.most) if cap is not None and weighted else None),
         sensitivity=1.0 if clip is None else clip.sensitivity,
         monotone=clip is None or clip.monotone,
         public=candidates is not None,
@@ -40,7 +37,6 @@ def scores_of_groups(held: GroupHeld, question: Question, candidates: object, un
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
         source=question.in_words(table),
-        weights=GroupWeights(held, -1, cap.most) if cap is not None and weighted else None,
     )
     sizes = {int(size) for size in held.offered} if held.offered is not None else set()
     return GroupedScores._of(
@@ -71,11 +67,7 @@ def schema_of_groups(question: Question, candidates: int | None, unit: str) -> G
 def _maker(held: GroupHeld, template: Scores, grid: float | None, most: int | None) -> Callable[[int], Scores]:
     def made(group: int) -> Scores:
         names: Names = GroupNames(held, group)
-        size = int(names.sizes.sum())
-        part = template._with("_names", names if grid is None else OnGrid(names, grid))
-        part._size = size
-        if most is not None:
-            part._capped = GroupWeights(held, group, most)
-        return part
+        weights = None if most is None else GroupWeights(held, group, most)
+        return template._with_content(Remote(names, weights, 1 if grid is None else float(grid)))
 
     return made

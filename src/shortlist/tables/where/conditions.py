@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
+from shortlist.errors import bad_value
 from shortlist.tables.column_types import RANGES, is_float, kind_of
 
 Built = TypeVar("Built")
@@ -117,8 +118,8 @@ def form_of(column: str, declared: str) -> Form:
     """How a column is read, by its declared type alone; or a refusal that shows the name the caller wrote."""
     form = kind_of(declared) or ("float" if is_float(declared) else None)
     if form is None:
-        raise ValueError(
-            f"where: {column!r} must be a column of text, numbers (64 bits), truth values or dates; convert it first, "
+        raise bad_value(
+            f"$where: {column!r} must be a column of text, numbers (64 bits), truth values or dates; convert it first, "
             "for example to text or dates"
         )
     return form
@@ -195,9 +196,9 @@ def _pair(tree: Compared, form: Form, other: Form) -> Condition:
     assert tree.other is not None
     numbers = {"integer", "unsigned", "float"}
     if form != other and not {form, other} <= numbers:
-        raise ValueError(f"where: {tree.column!r} and {tree.other!r} are of two kinds, {form} and {other}: convert one")
+        raise bad_value(f"$where: {tree.column!r} and {tree.other!r} are of two kinds, {form} and {other}: convert one")
     if form == "boolean" and tree.op not in ("=", "<>"):
-        raise ValueError(f"where: truth values are equal (=) or not (<>): {tree.column!r} {tree.op} {tree.other!r}")
+        raise bad_value(f"$where: truth values are equal (=) or not (<>): {tree.column!r} {tree.op} {tree.other!r}")
     return Pair(tree.column, form if form == other else "float", tree.op, tree.other)
 
 
@@ -217,15 +218,15 @@ def _test(column: str, form: Form, op: Op, value: Any) -> Condition:
         if isinstance(value, str):
             return Test(column, form, op, (value,))
         return Test(column, "written date", op, (value.isoformat(),))
-    raise ValueError(
-        f"where: {column!r} is a column of kind {form}, and does not compare with {_kind(value)}; write "
+    raise bad_value(
+        f"$where: {column!r} is a column of kind {form}, and does not compare with {_kind(value)}; write "
         f"{_EXAMPLES[form]}"
     )
 
 
 def _truth(column: str, form: Form, op: Op, value: bool) -> Condition:
     if op not in ("=", "<>") or form not in ("boolean", "text"):
-        raise ValueError(f"where: TRUE and FALSE are equal (=) or not (<>) to truth values: {column!r} is {form}")
+        raise bad_value(f"$where: TRUE and FALSE are equal (=) or not (<>) to truth values: {column!r} is {form}")
     wanted = value if op == "=" else not value
     return Test(column, form, "=", (wanted if form == "boolean" else str(wanted).lower(),))
 

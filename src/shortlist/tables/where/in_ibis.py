@@ -8,6 +8,7 @@ from typing import Any
 
 import ibis
 
+from shortlist.errors import bad_value
 from shortlist.tables.where.conditions import (
     COMPARE,
     WRITTEN,
@@ -71,8 +72,8 @@ def in_ibis(
     def leaf(one: Leaf) -> Any:
         assert one.form is not None
         if not bytewise and one.form in TEXTS and isinstance(one, Test | Pair) and one.op not in ("=", "<>"):
-            raise ValueError(
-                f"where: the order of texts in {one.column!r} is not the same in every backend, and this one's is not "
+            raise bad_value(
+                f"$where: the order of texts in {one.column!r} is not the same in every backend, and this one's is not "
                 "known; write = or IN"
             )
         here = cell(one.column, one.form)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Self, cast
 
+from shortlist.errors import bad_type, bad_value
 from shortlist.tables.where.conditions import (
     MIRRORED,
     OPPOSITE,
@@ -82,12 +83,12 @@ class Where:
         if text is None:
             return None
         if not isinstance(text, str):
-            raise TypeError(
-                'where must be a condition as text, for example where="week >= 40"; expressions of an engine are not '
+            raise bad_type(
+                '$where must be a condition as text, for example $where="week >= 40"; expressions of an engine are not '
                 "taken, for they may look at more than one row"
             )
         if len(text) > LONGEST:
-            raise ValueError(f"where must have at most {LONGEST:,} letters; put a long list into candidates or groups")
+            raise bad_value(f"$where must have at most {LONGEST:,} letters; put a long list into candidates or groups")
         return cls(text, _Reader(_tokens(text)).whole())
 
     @property
@@ -111,7 +112,7 @@ def _tokens(text: str) -> list[Token]:
     while place < len(text):
         match = TOKENS.match(text, place)
         if match is None:
-            raise ValueError(_unknown(text[place:]))
+            raise bad_value(_unknown(text[place:]))
         kind, word = str(match.lastgroup), match.group()
         if kind == "word" and word.upper() in WORDS:
             kind, word = "keyword", word.upper()
@@ -123,12 +124,12 @@ def _tokens(text: str) -> list[Token]:
 
 def _unknown(rest: str) -> str:
     if rest.startswith("=="):
-        return "where: write = for equal, not =="
+        return "$where: write = for equal, not =="
     if rest[0] in "'\"":
-        return f"where: a quote ({rest[0]}) is opened and never closed"
+        return f"$where: a quote ({rest[0]}) is opened and never closed"
     if rest[0].isdigit():
-        return "where: a number has at most 40 digits on either side of its point, as 40, 4.5 or 1e6"
-    return f"where: {rest[0]!r} is not part of it; it has {PARTS}"
+        return "$where: a number has at most 40 digits on either side of its point, as 40, 4.5 or 1e6"
+    return f"$where: {rest[0]!r} is not part of it; it has {PARTS}"
 
 
 class _Reader:
@@ -160,7 +161,7 @@ class _Reader:
     def whole(self) -> Any:
         tree = self.either(True)
         if self.token.kind != "end":
-            raise ValueError(self.wrong("AND, OR or the end"))
+            raise bad_value(self.wrong("AND, OR or the end"))
         return tree
 
     def either(self, yes: bool) -> Any:
@@ -178,7 +179,7 @@ class _Reader:
     def one(self, yes: bool) -> Any:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise ValueError(f"where: more than {DEEPEST} parentheses and NOTs inside each other; write it flat")
+            raise bad_value(f"$where: more than {DEEPEST} parentheses and NOTs inside each other; write it flat")
         if self.took("NOT"):
             tree = self.one(not yes)
         elif self.took("("):
@@ -192,7 +193,7 @@ class _Reader:
     def test(self, yes: bool) -> Any:
         self.tests += 1
         if self.tests > MOST_TESTS:
-            raise ValueError(f"where: more than {MOST_TESTS} comparisons; write a list of values as IN (...)")
+            raise bad_value(f"$where: more than {MOST_TESTS} comparisons; write a list of values as IN (...)")
         left = self.operand()
         if self.took("IS"):
             no = self.took("NOT")
@@ -209,11 +210,11 @@ class _Reader:
             ends = (_compared(left, ">=", low, inside), _compared(left, "<=", high, inside))
             return All(ends) if inside else Some(ends)
         if no or self.token.kind != "op":
-            raise ValueError(self.wrong("a comparison: =, <>, <, <=, >, >=, IN, BETWEEN or IS NULL"))
+            raise bad_value(self.wrong("a comparison: =, <>, <, <=, >, >=, IN, BETWEEN or IS NULL"))
         op = self.next().text
         tree = _compared(left, cast(Op, "<>" if op == "!=" else op), self.operand(), yes)
         if self.token.kind == "op":
-            raise ValueError("where: two comparisons in a row; write them with AND, or BETWEEN")
+            raise bad_value("$where: two comparisons in a row; write them with AND, or BETWEEN")
         return tree
 
     def operand(self) -> tuple[str | None, Value | None]:
@@ -235,16 +236,16 @@ class _Reader:
         if here.is_word("TRUE", "FALSE"):
             return None, self.next().text == "TRUE"
         if here.is_word("NULL"):
-            raise ValueError("where: nothing compares with NULL; write IS NULL or IS NOT NULL")
-        raise ValueError(self.wrong("a column or a literal"))
+            raise bad_value("$where: nothing compares with NULL; write IS NULL or IS NOT NULL")
+        raise bad_value(self.wrong("a column or a literal"))
 
     def check_word(self, word: str, after: Token) -> None:
         reason = REFUSED.get(word.upper())
         if reason is not None:
-            raise ValueError(f"where: {word} is refused: {reason}. It has {PARTS}")
+            raise bad_value(f"$where: {word} is refused: {reason}. It has {PARTS}")
         if after.kind == "mark" and after.text == "(":
-            raise ValueError(
-                f"where: {word}(..) is refused: a condition looks at one row, and calls no functions, aggregates or "
+            raise bad_value(
+                f"$where: {word}(..) is refused: a condition looks at one row, and calls no functions, aggregates or "
                 f"windows. It has {PARTS}"
             )
 
@@ -256,7 +257,7 @@ class _Reader:
         while True:
             column, value = self.operand()
             if column is not None or value is None:
-                raise ValueError("where: IN takes literals in parentheses, for example country IN ('CH', 'DE')")
+                raise bad_value("$where: IN takes literals in parentheses, for example country IN ('CH', 'DE')")
             values.append(value)
             if not self.took(","):
                 break
@@ -265,26 +266,26 @@ class _Reader:
 
     def a_column(self, operand: tuple[str | None, Value | None]) -> str:
         if operand[0] is None:
-            raise ValueError("where: IN, BETWEEN and IS NULL ask about a column; write its name before them")
+            raise bad_value("$where: IN, BETWEEN and IS NULL ask about a column; write its name before them")
         return operand[0]
 
     def need(self, word: str) -> None:
         if not self.took(word):
-            raise ValueError(self.wrong(word))
+            raise bad_value(self.wrong(word))
 
     def wrong(self, wanted: str) -> str:
         here = self.token
         if here.kind == "word" and here.text.upper() in REFUSED:
-            return f"where: {here.text} is refused: {REFUSED[here.text.upper()]}. It has {PARTS}"
+            return f"$where: {here.text} is refused: {REFUSED[here.text.upper()]}. It has {PARTS}"
         what = "it ends" if here.kind == "end" else f"{here.text!r} stands"
-        return f"where: {what} where {wanted} should be. It has {PARTS}"
+        return f"$where: {what} where {wanted} should be. It has {PARTS}"
 
 
 def _compared(left: tuple[str | None, Any], op: Op, right: tuple[str | None, Any], yes: bool) -> Compared:
     said = op if yes else OPPOSITE[op]
     if left[0] is None:
         if right[0] is None:
-            raise ValueError("where: two literals are compared, which says nothing of a row; name a column")
+            raise bad_value("$where: two literals are compared, which says nothing of a row; name a column")
         return Compared(right[0], MIRRORED[said], left[1])
     return Compared(left[0], said, right[1], right[0])
 
@@ -297,9 +298,9 @@ def _checked(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("where: a text holds half a character (a lone surrogate); write it as Unicode") from None
+        raise bad_value("$where: a text holds half a character (a lone surrogate); write it as Unicode") from None
     if "\0" in text:
-        raise ValueError("where: a text holds a NUL, which not every engine can compare")
+        raise bad_value("$where: a text holds a NUL, which not every engine can compare")
     return text
 
 
@@ -309,4 +310,4 @@ def _date(text: str) -> datetime.date:
             return datetime.date.fromisoformat(text)
     except ValueError:
         pass
-    raise ValueError("where: DATE takes a day of the calendar, for example DATE '2024-02-29'")
+    raise bad_value("$where: DATE takes a day of the calendar, for example DATE '2024-02-29'")
