@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from shortlist.accounting import compose as accountant
 from shortlist.accounting.curves import Curves, gaussian, range_rho, symmetric
-from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, pure_cost, tuned
+from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, best_curves, pure_cost
 from shortlist.audit.certified.base import PRECISION, best_law, generating, power, rational
 from shortlist.audit.enumeration import neighbours, prove
 from shortlist.privacy import (
@@ -46,7 +46,7 @@ LAWS: list[RunLaw] = [
 def gauss(runs):
     """Of a Gaussian run with mu = 1/2."""
     one = Curves(renyi=lambda orders: orders / 8, pairs=(gaussian(0.125),), witness=lambda order: (), rho=0.125)
-    return tuned(base_of(((one, 1),)), runs)
+    return best_curves(base_of(((one, 1),)), runs)
 
 
 def at(profile, x):
@@ -175,7 +175,7 @@ def test_no_pair_of_laws_exceeds_its_renyi_curve_and_its_profile(runs):
             return np.array([max(stick(p, q, e), stick(q, p, e)) for e in x.ravel()]).reshape(x.shape) * (1 + 1e-12)
 
         base = Curves(renyi=curve, pairs=(symmetric(half),), witness=lambda a: (), pure=math.inf)
-        claim = tuned(base_of(((base, 1),)), runs)
+        claim = best_curves(base_of(((base, 1),)), runs)
         laws = winner(p, order, runs), winner(q, order, runs)
         for one, two in (laws, laws[::-1]):
             for a in (1.5, 2.0, 5.0):
@@ -266,7 +266,7 @@ class _Steep:
 
 
 def test_cells_that_are_not_cut_finer_count_as_they_are():
-    ratios = _Ratios.of(Region(np.array([1e-3]), np.array([1.0])), _Steep())  # type: ignore[arg-type]
+    ratios = _Ratios.of(Region.of(np.array([1e-3]), np.array([1.0])), _Steep())  # type: ignore[arg-type]
     assert 0.5 <= ratios.largest <= 0.5 + 1e-9
 
 

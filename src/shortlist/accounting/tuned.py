@@ -1,13 +1,21 @@
-"""The best of a random number of private runs: distributions of the number, and what it costs."""
+"""The best of a random number of private runs: distributions of the number, and what it costs.
+
+A distribution of the number K of runs, with f(x) = E x^K, says of itself
+
+- `mean`, f'(1); `none`, f(0): the chance that nothing is run; `most`: the largest number, None if there is no bound;
+- `log_slope(x)`, `missed(d)` and `log_moment(t)`: ln f'(x), 1 - f(1 - d), ln f(e^t), right to a few last bits;
+- `factor(odds)`: max f'(s)/f'(s') over all (s, s') that e^epsilon = odds allows, where there is a closed form;
+- `ladder()`: (least k, ratio of the chances of k + 1 and k, inverse of the least k's chance), for an exact draw.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -43,45 +51,6 @@ LEAST_ETA = 1e-6
 LARGEST_ETA = 1e3
 
 
-class RunNumber(Protocol):
-    """What a law of the number of runs says of itself. Functions of arrays are floats, right to a few last bits."""
-
-    @property
-    def mean(self) -> float:
-        """E K, the slope f'(1)."""
-        ...
-
-    @property
-    def none(self) -> float:
-        """f(0): the chance that nothing is run at all."""
-        ...
-
-    @property
-    def most(self) -> int | None:
-        """The largest number of runs; None if there is no bound."""
-        ...
-
-    def log_slope(self, x: Floats) -> Floats:
-        """ln f'(x) for x from 0 to 1."""
-        ...
-
-    def missed(self, d: Floats) -> Floats:
-        """1 - f(1 - d) for d from 0 to 1: how likely an event of chance d is among the runs."""
-        ...
-
-    def log_moment(self, t: Floats) -> Floats:
-        """ln f(e^t) for t >= 0; infinite where the series does not converge."""
-        ...
-
-    def factor(self, odds: arb) -> arb | None:
-        """max f'(s)/f'(s') over all (s, s') that e^epsilon = `odds` allows, in closed form where there is one."""
-        ...
-
-    def ladder(self) -> tuple[int, Callable[[int], Fraction], Callable[[], arb]]:
-        """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance): for an exact draw."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class NegativeBinomial:
     """At least one run; P[K = k] is proportional to (1 - gamma)^k prod_{0 < l < k} (l + eta)/(l + 1).
@@ -106,6 +75,8 @@ class NegativeBinomial:
 
     gamma: float
     eta: float
+    none: ClassVar[float] = 0.0
+    most: ClassVar[int | None] = None
 
     def __init__(self, mean: float | None = None, eta: float = 0.0, gamma: float | None = None) -> None:
         shape = number("eta", eta, least=-1.0, above=True, below=LARGEST_ETA)
@@ -125,14 +96,6 @@ class NegativeBinomial:
     @property
     def mean(self) -> float:
         return _mean_of(self.gamma, self.eta)
-
-    @property
-    def none(self) -> float:
-        return 0.0
-
-    @property
-    def most(self) -> int | None:
-        return None
 
     def log_slope(self, x: Floats) -> Floats:
         """ln m + (eta + 1) ln(gamma / (1 - (1 - gamma) `x`))."""
@@ -207,6 +170,7 @@ class Poisson:
     """
 
     mean: float
+    most: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", number("mean", self.mean, above=True, below=MOST_RUNS))
@@ -214,10 +178,6 @@ class Poisson:
     @property
     def none(self) -> float:
         return math.exp(-self.mean)
-
-    @property
-    def most(self) -> int | None:
-        return None
 
     def log_slope(self, x: Floats) -> Floats:
         """ln f'(`x`) for x from 0 to 1."""
@@ -314,7 +274,7 @@ class Binomial:
         return 0, lambda k: (n - k) * p / ((k + 1) * (1 - p)), lambda: ball(1 / (1 - p)) ** n
 
 
-def pure_cost(runs: RunNumber, epsilon: float) -> float | None:
+def pure_cost(runs: RunLaw, epsilon: float) -> float | None:
     """epsilon + ln max f'(s)/f'(s') in closed form (Theorem 235), rounded up; None where there is none."""
     from flint import ctx
 
@@ -449,49 +409,40 @@ STEPS = 56
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """The half planes s <= c + d s'."""
+class Envelope:
+    """The largest of many lines slope x + height for x >= 0: those that are largest somewhere, the steepest first."""
 
-    c: Floats
-    d: Floats
-    envelope: tuple[Floats, Floats, Floats] = field(init=False, repr=False, compare=False)
-    """Those of them that are lowest somewhere, the steepest first, and where each gives way to the next."""
+    slopes: Floats
+    heights: Floats
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "envelope", _lowest(self.c, self.d))
+    @classmethod
+    def of(cls, slopes: Floats, heights: Floats) -> Envelope:
+        order = np.lexsort((-heights, -slopes))
+        slopes, heights = slopes[order], heights[order]
+        if math.isinf(slopes[0]):
+            return cls(np.array([math.inf]), np.array([0.0]))
+        better = np.append(True, heights[1:] > np.maximum.accumulate(heights)[:-1])
+        slopes, heights = slopes[better], heights[better]
+        while True:  # a point that is not above the chord of its neighbours is above no chord
+            fall, rise = -np.diff(slopes), np.diff(heights)
+            above = np.ones(len(slopes), bool)
+            above[1:-1] = rise[:-1] * (fall[:-1] + fall[1:]) > (rise[:-1] + rise[1:]) * fall[:-1]
+            if above.all():
+                return cls(slopes, heights)
+            slopes, heights = slopes[above], heights[above]
 
-    def largest(self, other: Floats) -> Floats:
-        """The largest s for each s', rounded up; never above 1. Every half plane holds, so none can be a wrong one."""
-        c, d, turns = self.envelope
-        at, values = np.searchsorted(turns, other), np.ones(other.shape)
-        for one in (np.maximum(at - 1, 0), at, np.minimum(at + 1, len(c) - 1)):
-            np.minimum(values, c[one] + d[one] * other, out=values)
+    def at(self, x: Floats) -> Floats:
+        """The largest line at each x, and of the lines beside it: where two cross, rounding hides which is larger."""
+        turns = np.diff(self.heights) / -np.diff(self.slopes)  # falling: there a line and the next are equally large
+        place = len(turns) - np.searchsorted(turns[::-1], x)
+        beside = (np.clip(place + step, 0, len(turns)) for step in (-1, 0, 1))
+        values: Floats = np.max([x * self.slopes[one] + self.heights[one] for one in beside], axis=0)
         return values
 
 
-def _lowest(c: Floats, d: Floats) -> tuple[Floats, Floats, Floats]:
-    usable = np.isfinite(c) & np.isfinite(d)
-    c, d = c[usable], d[usable]
-    order = np.lexsort((c, -d))
-    lines: list[tuple[float, float]] = []
-    turns: list[float] = []
-    for one, slope in zip(c[order].tolist(), d[order].tolist(), strict=True):
-        if lines and slope == lines[-1][1]:
-            continue
-        while lines:
-            turn = (one - lines[-1][0]) / (lines[-1][1] - slope)
-            if not turns or turn > turns[-1]:
-                turns.append(turn)
-                break
-            lines.pop()
-            turns.pop()
-        lines.append((one, slope))
-    bounds = np.array(lines)
-    return bounds[:, 0], bounds[:, 1], np.array(turns)
-
-
-def region(profile: Profile, pure: float, renyi: Renyi | None) -> Region:
-    """The region from a profile of both orders, and from Renyi divergences of both orders where there are any."""
+def half_planes(profile: Profile, pure: float, renyi: Renyi | None) -> tuple[Floats, Floats]:
+    """(c, d) of half planes s <= c + d s' that hold all chances (s, s') of tests: from a profile of both orders, and
+    from Renyi divergences of both orders where there are any."""
     top = min(pure, FARTHEST)
     epsilons = np.unique(np.concatenate([np.linspace(0.0, top, 200), np.geomspace(1e-3 * top, top, 100)]))
     delta = np.clip(profile(epsilons), 0.0, 1.0)
@@ -502,7 +453,24 @@ def region(profile: Profile, pure: float, renyi: Renyi | None) -> Region:
             more_c, more_d = _tangents(renyi)
         c.append(more_c)
         d.append(more_d)
-    return Region(np.concatenate(c), np.concatenate(d))
+    return np.concatenate(c), np.concatenate(d)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The chances (s, s') that tests may have. Every half plane holds, so none can be a wrong one."""
+
+    bound: Envelope
+    """Of -s."""
+
+    @classmethod
+    def of(cls, c: Floats, d: Floats) -> Region:
+        usable = np.isfinite(c) & np.isfinite(d)
+        return cls(Envelope.of(-d[usable], -c[usable]))
+
+    def largest(self, other: Floats) -> Floats:
+        """The largest s for each s', rounded up; never above 1."""
+        return np.minimum(-self.bound.at(other), 1.0)
 
 
 def _tangents(renyi: Renyi) -> tuple[Floats, Floats]:
@@ -564,26 +532,6 @@ def _tangents(renyi: Renyi) -> tuple[Floats, Floats]:
     return (c + SLACK * s)[good], (slope * (1 + SLACK))[good]
 
 
-def cells() -> Floats:
-    """Ends of the cells of s': geometric towards 0 and towards 1."""
-    small = np.geomspace(1e-13, 0.5, 12_000)
-    values: Floats = np.unique(np.concatenate([[0.0, 1.0], small, 1 - small, np.linspace(0.0, 1.0, 20_001)]))
-    return values
-
-
-def near(ends: tuple[Floats, Floats], parts: int) -> tuple[Floats, Floats]:
-    """Every cell cut into so many."""
-    low, high = ends
-    cuts = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, parts + 1)
-    cuts[:, -1] = high
-    return cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-
-
-def log_or_none(chance: float) -> float:
-    """ln of a chance, -inf of none."""
-    return math.log(chance) if chance > 0 else -math.inf
-
-
 CLOSE = 1e-10
 """How sharply the largest ratio of slopes is sought."""
 MOST_CELLS = 40_000
@@ -612,10 +560,11 @@ def base_of(charges: Charges) -> Base:
         renyi = None
     pure = math.inf if thinned else pure_total(charges)
     rho = math.inf if thinned else rho_total(charges)
-    return Base(pure, rho, renyi, profile, region(profile, pure, renyi if math.isinf(pure) else None))
+    where = Region.of(*half_planes(profile, pure, renyi if math.isinf(pure) else None))
+    return Base(pure, rho, renyi, profile, where)
 
 
-def tuned(base: Base, runs: RunNumber) -> Curves:
+def best_curves(base: Base, runs: RunLaw) -> Curves:
     """The best of `runs` runs of `base`; every number rounded up."""
     ratios = _Ratios.of(base.region, runs)
     pure, r = math.inf, ratios.largest
@@ -662,81 +611,60 @@ def _why_not(base: Base) -> str:
 class _Ratios:
     """Slopes at the pairs (s, s') that tests may have: `largest` is max ln f'(s)/f'(s'), rounded up.
 
-    On a cell of s' the slope at its largest s stands above the slope at its smallest s', for f' rises. Of all cells
-    only those are kept that are largest in gain a + base for some a >= 1.
+    On a cell of s' the slope at its largest s stands above the slope at its smallest s', for f' rises.
     """
 
     largest: float
-    gains: Floats
-    bases: Floats
+    gains: Envelope
 
     @classmethod
-    def of(cls, where: Region, runs: RunNumber) -> _Ratios:
-        points = cells()
-        low, high = points[:-1], points[1:]
-        above, below = _slopes(where, runs, low, high)
+    def of(cls, where: Region, runs: RunLaw) -> _Ratios:
+        small = np.geomspace(1e-13, 0.5, 12_000)
+        ends = np.unique(np.concatenate([[0.0, 1.0], small, 1 - small, np.linspace(0.0, 1.0, 20_001)]))
+        above, below = _slopes(where, runs, ends[:-1], ends[1:])
         with np.errstate(invalid="ignore"):
             gains = above - below
-        largest = _sharpened(where, runs, (low, high), gains)
-        return cls(largest, *_hull(np.where(np.isnan(gains), math.inf, gains), below))
+        largest = _sharpen(where, runs, ends[:-1], ends[1:], gains)
+        return cls(largest, Envelope.of(np.where(np.isnan(gains), math.inf, gains), below))
 
     def most(self, orders: Floats) -> Floats:
         """max over the region of a ln f'(s) - (a-1) ln f'(s'), for each order a; rounded up."""
-        turns = np.diff(self.bases) / -np.diff(self.gains)  # falling: there a point and the next are equally large
-        at = len(turns) - np.searchsorted(turns[::-1], orders)
-        bound: Floats = orders * self.gains[at] + self.bases[at]
+        bound = self.gains.at(orders)
         return bound + NOISE * np.abs(bound)
 
 
-def _slopes(where: Region, runs: RunNumber, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _slopes(where: Region, runs: RunLaw, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """(ln f' at the largest s of each cell, ln f' at its smallest s'), rounded apart."""
     above, below = runs.log_slope(where.largest(high)), runs.log_slope(low)
     with np.errstate(invalid="ignore"):
         return above + NOISE * (1 + np.abs(above)), below - NOISE * (1 + np.abs(below))
 
 
-def _sharpened(where: Region, runs: RunNumber, ends: tuple[Floats, Floats], gains: Floats) -> float:
+def _sharpen(where: Region, runs: RunLaw, low: Floats, high: Floats, gains: Floats) -> float:
     """The largest gain, the cells that may hold it cut ever finer; those that are left whole count as they are."""
     settled = 0.0
     for _ in range(12):
-        largest = float(np.nanmax(gains, initial=-math.inf)) if not np.isnan(gains).any() else math.inf
-        if math.isinf(largest):
-            return largest
-        reached = runs.log_slope(where.largest(ends[0])) - runs.log_slope(ends[0])
-        sure = float(np.max(reached))
+        largest = math.inf if np.isnan(gains).any() else float(np.max(gains, initial=-math.inf))
+        sure = (
+            math.inf if math.isinf(largest) else float(np.max(runs.log_slope(where.largest(low)) - runs.log_slope(low)))
+        )
         keep = gains > sure + CLOSE
         if not keep.any() or 8 * int(keep.sum()) > MOST_CELLS:
             return max(largest, settled)
         settled = max(settled, float(np.max(gains[~keep], initial=0.0)))
-        ends = near((ends[0][keep], ends[1][keep]), 8)
-        above, below = _slopes(where, runs, *ends)
-        gains = above - below
+        cuts = low[keep, None] + (high - low)[keep, None] * np.linspace(0.0, 1.0, 9)
+        cuts[:, -1] = high[keep]
+        low, high = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
+        gains = np.subtract(*_slopes(where, runs, low, high))
     return max(float(gains.max()), settled)
 
 
-def _hull(gains: Floats, bases: Floats) -> tuple[Floats, Floats]:
-    """The points that are largest in gain a + base for some a >= 1."""
-    order = np.lexsort((-bases, -gains))
-    gains, bases = gains[order], bases[order]
-    if math.isinf(gains[0]):
-        return np.array([math.inf]), np.array([0.0])
-    better = np.append(True, bases[1:] > np.maximum.accumulate(bases)[:-1])
-    gains, bases = gains[better], bases[better]
-    while True:  # whoever is not above the chord of its neighbours is above no chord
-        fall, rise = -np.diff(gains), np.diff(bases)
-        above = np.ones(len(gains), bool)
-        above[1:-1] = rise[:-1] * (fall[:-1] + fall[1:]) > (rise[:-1] + rise[1:]) * fall[:-1]
-        if above.all():
-            return gains, bases
-        gains, bases = gains[above], bases[above]
-
-
-def _renyi(base: Base, runs: RunNumber, ratios: _Ratios, pure: float) -> Renyi:
+def _renyi(base: Base, runs: RunLaw, ratios: _Ratios, pure: float) -> Renyi:
     """The better of the weighted moment and of plain composition, at this order or any larger one."""
     one_run = base.renyi
     if one_run is None:
         return lambda orders: np.full(orders.shape, math.inf)
-    rho, nothing = pure_rho(pure) if pure < math.inf else math.inf, log_or_none(runs.none)
+    rho, nothing = pure_rho(pure) if pure < math.inf else math.inf, math.log(runs.none) if runs.none else -math.inf
 
     def at(orders: Floats) -> Floats:
         less = orders - 1
@@ -759,7 +687,7 @@ def _renyi(base: Base, runs: RunNumber, ratios: _Ratios, pure: float) -> Renyi:
     return renyi
 
 
-def _rho(base: Base, runs: RunNumber, ratios: _Ratios, renyi: Renyi) -> float:
+def _rho(base: Base, runs: RunLaw, ratios: _Ratios, renyi: Renyi) -> float:
     """sup D_a / a: on cells of orders, and beyond them by rho of one run and the largest ratio of slopes."""
     orders = 1 + np.geomspace(1e-6, 1e8, 30_000)
     bound = renyi(orders)
@@ -804,11 +732,11 @@ class Mixed(Guarantee):
         stored(self, parts=parts)
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((_mixed_curves(self), 1),)
+        return ((_curves_of_mixture(self), 1),)
 
 
 @lru_cache(64)
-def _mixed_curves(mixed: Mixed) -> Curves:
+def _curves_of_mixture(mixed: Mixed) -> Curves:
     whole = sum(weight for _, weight in mixed.parts)
     shares = [Fraction(weight, whole) for _, weight in mixed.parts]
     charges = [part.curves() for part, _ in mixed.parts]
@@ -877,7 +805,7 @@ class Tuned(Guarantee):
             raise TypeError("runs must be NegativeBinomial(..), Poisson(..), Binomial(..) or Capped(..)")
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((_tuned_curves(self.base, self.runs), 1),)
+        return ((_curves_of_best(self.base, self.runs), 1),)
 
 
 @lru_cache(32)
@@ -886,5 +814,5 @@ def _base(base: Guarantee) -> Base:
 
 
 @lru_cache(256)
-def _tuned_curves(base: Guarantee, runs: RunLaw) -> Curves:
-    return tuned(_base(base), runs)
+def _curves_of_best(base: Guarantee, runs: RunLaw) -> Curves:
+    return best_curves(_base(base), runs)
