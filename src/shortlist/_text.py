@@ -34,10 +34,6 @@ PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-class Advice(UserWarning):
-    """What we warn of ourselves: the command line says it in its own words, and nothing that libraries warn of."""
-
-
 def terminal_safe(text: str) -> str:
     """On one line, with a space for every character that steers instead of showing.
 

@@ -15,9 +15,9 @@ from typing import TypedDict
 import numpy as np
 
 from shortlist._arrays import checked_flag, checked_flags
-from shortlist._text import Advice, meant
+from shortlist._text import meant
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
-from shortlist.errors import Text, bad_value
+from shortlist.errors import PrivacyWarning, Text, bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import (
     Budget,
@@ -105,7 +105,7 @@ def mechanism_for(
     mechanism, why, keeps_order, own_name = choose(*words)
     if own_name > LARGE_DELTA:
         warnings.warn(
-            Advice(
+            PrivacyWarning(
                 Text(
                     f"$delta={own_name:g} lets one person's own item out with that chance; "
                     "write a delta well below one over the number of people"
@@ -282,7 +282,7 @@ def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
         warnings.warn(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({as_epsilon(guarantee):g}), "
             "and write a smaller one; or allow_large=True if the data are public or made up",
-            Advice,
+            PrivacyWarning,
             stacklevel=_calls_inside(),
         )
 

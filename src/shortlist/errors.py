@@ -63,6 +63,14 @@ class Text(str):
         return first.name if isinstance(first, Argument) else ""
 
 
+class PrivacyWarning(UserWarning):
+    """A choice that may protect less than intended. Its argument is plain text; `text` keeps the marks."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("".join(text))
+        self.text = text
+
+
 def bad_value(marked: str, **facts: Any) -> ValueError:
     """The error of an argument that has a wrong value."""
     return ValueError(Text(marked, **facts))

@@ -18,9 +18,9 @@ import typer
 from shortlist._files import sweep
 from shortlist._runtime import MissingPackageError, late, version
 from shortlist._signals import COMMAND
-from shortlist._text import Advice, terminal_safe, without_passwords
+from shortlist._text import terminal_safe, without_passwords
 from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
-from shortlist.errors import Argument, ForPython, Text
+from shortlist.errors import Argument, ForPython, PrivacyWarning, Text
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 LISTS = {"--groups": "CH,DE,FR", "--candidates": "FILE", "--item": "COLUMN --item COLUMN"}
@@ -299,8 +299,8 @@ def work() -> int:
     """Run the command that was asked for; its exit code. What libraries warn of is for programmers: it is not shown."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.simplefilter("always", Advice)
-        warnings.showwarning = lambda message, *_: _say(str(message))
+        warnings.simplefilter("always", PrivacyWarning)
+        warnings.showwarning = lambda message, *_: _say(getattr(message, "text", str(message)))
         return _worked()
 
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist._runtime import changed, refuse_changes
-from shortlist._text import Advice, about, kind_of_words, ordinal
+from shortlist._text import about, kind_of_words, ordinal
 from shortlist.accounting.checks import number, up
-from shortlist.errors import bad_type, bad_value
+from shortlist.errors import PrivacyWarning, bad_type, bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.exact.reals import floor_to_float
 from shortlist.ledger.filter import Currency
@@ -393,7 +393,7 @@ def refund(reservation: Reservation, charge: Guarantee) -> None:
         reservation.refund(charge)
     except LedgerError as error:
         with suppress(UserWarning):  # where warnings are errors, what was paid for must come out all the same
-            warnings.warn(f"the release stands, its refund is lost: {error}", Advice, stacklevel=3)
+            warnings.warn(f"the release stands, its refund is lost: {error}", PrivacyWarning, stacklevel=3)
 
 
 def score_notes(scores: Scores, *, values: bool) -> tuple[str, ...]:

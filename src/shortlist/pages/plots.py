@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import bidirectional
 
 from shortlist._runtime import MissingPackageError
-from shortlist._text import Advice, terminal_safe, width
+from shortlist._text import terminal_safe, width
 from shortlist.accounting.checks import bound_text, chance_text, cost_text
+from shortlist.errors import PrivacyWarning
 from shortlist.pages.summary import caution, disagree, first_of, in_short, quantile_in_words
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def families(text: str) -> list[str]:
         if not missing:
             break
     if missing - set(map(ord, " \n")):
-        warnings.warn(NO_FONT, Advice, stacklevel=4)
+        warnings.warn(NO_FONT, PrivacyWarning, stacklevel=4)
     boxes = [font.name for font in font_manager.fontManager.ttflist if missing and font.name.startswith(BOXES)]
     return [*own, *more, *boxes]
 
