@@ -178,7 +178,7 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
     ],
 )
 def test_an_error_is_one_sentence_and_an_exit_code(folder, capsys, monkeypatch, arguments, code, said):
-    from shortlist.cli.app import main
+    from tests.helpers.terminal import main
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.argv", ["shortlist", *arguments])
@@ -238,7 +238,7 @@ def test_the_charge_is_booked_before_a_row_is_read(folder, tmp_path):
     ],
 )
 def test_what_can_be_seen_without_the_rows_costs_nothing(folder, tmp_path, capsys, monkeypatch, arguments, said):
-    from shortlist.cli.app import main
+    from tests.helpers.terminal import main
 
     (folder / "copy.csv").write_bytes((folder / "ratings.csv").read_bytes())
     book = Ledger(tmp_path / "budget.db", budget=PureDP(2))
@@ -295,7 +295,7 @@ def private_copies(home):
     ],
 )
 def test_a_table_of_people_is_no_public_list(folder, capsys, monkeypatch, private):
-    from shortlist.cli.app import main
+    from tests.helpers.terminal import main
 
     private_copies(folder)
     monkeypatch.chdir(folder)
