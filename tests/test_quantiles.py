@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.cli.app import app
-from shortlist.cli.options import read_end
+from shortlist.cli.releases import read_argument
 from shortlist.quantile_request import QuantileRequest
 from shortlist.scores import Grid, Scores, Votes
 from shortlist.tables.dialect import TextForm
@@ -261,9 +261,9 @@ def test_votes_show_nothing_to_other_mechanisms():
 
 
 def test_bounds_on_the_command_line_are_read_as_written():
-    assert [read_end("--lower", text) for text in ("-3", "0.5", "2024-01-01")] == [-3, 0.5, DAY]
+    assert [read_argument("lower", text) for text in ("-3", "0.5", "2024-01-01")] == [-3, 0.5, DAY]
     with pytest.raises(Exception, match="must be a number or a date"):
-        read_end("--lower", "SECRET")
+        read_argument("lower", "SECRET")
 
 
 def test_the_rule_is_public():

@@ -235,7 +235,7 @@ def main_options(
     approval, 5 if it is not known whether a charge was booked, 130 after Ctrl-C.
     """
     if context.invoked_subcommand in TABLES:
-        context.default_map = dict.fromkeys(TABLES, late("shortlist.cli.options", "read_defaults")())
+        context.default_map = dict.fromkeys(TABLES, late("shortlist.cli.releases", "read_defaults")())
 
 
 app = typer.Typer(

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zipfile import BadZipFile
 
-import typer
-
 from shortlist._arrays import attempt
 from shortlist._text import json_line
 from shortlist.cli.output import (
@@ -19,8 +17,8 @@ from shortlist.cli.output import (
     echo_lines,
     flag,
     option,
-    print_table,
     read_budget,
+    show_table,
     write_picture,
 )
 from shortlist.pages.summary import caution, percent, risk
@@ -94,36 +92,21 @@ def _draw(answer: Plan, picture: Path) -> None:
     write_picture(str(picture), figure, dpi=150, private=False)
 
 
+SPARE = ("rho", "delta", "great", "good", "top", "recall", "gives")
+"""Columns that a narrow terminal has no room for, the least needed first: no word is to be broken."""
+
+
 def _show(answer: Plan) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console()
-    if not console.is_terminal:
-        typer.echo(str(answer))
-        return
-    console.print(Text(answer.described, style="bold"))
     columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
-    left_out = _too_wide(columns, answer.goal, console.width)
-    columns = {name: cells for name, cells in columns.items() if name not in left_out}
-    print_table(console, columns, NUMBERS, ["bold green"])
-    for line in answer.beside():
-        console.print(Text(line))
-    if left_out:
-        console.print(Text(f"not shown in so few columns: {', '.join(left_out)}", style="dim"))
-
-
-def _too_wide(columns: dict[str, list[str]], goal: str, width: int) -> list[str]:
-    """What a terminal of that width has no room for, the least needed first: no word is to be broken."""
-    wide = {name: max(map(len, (name, *cells))) + 3 for name, cells in columns.items()}
-    spare = [
-        name for name in ("rho", "delta", "great", "good", "top", "recall", "gives") if name in wide and name != goal
-    ]
-    left_out: list[str] = []
-    while spare and sum(wide.values()) - 3 > width:
-        left_out.append(spare.pop(0))
-        del wide[left_out[-1]]
-    return left_out
+    show_table(
+        columns,
+        NUMBERS,
+        lambda: str(answer),
+        above=[("bold", answer.described)],
+        below=[("", line) for line in answer.beside()],
+        styles=["bold green"],
+        spare=[name for name in SPARE if name != answer.goal],
+    )
 
 
 def show_risk(
