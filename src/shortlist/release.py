@@ -735,7 +735,7 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
         title
             What the lists are, for its heading; how many there are if left out.
         """
-        _page("release_page", "write_groups")(self, path, title)
+        _page("release_page", "write_release")(self, path, title)
 
     def texts(self, most: int | None = None) -> dict[str, list[str]]:
         """The table as a person reads it, of `most` groups at most."""

@@ -323,8 +323,8 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
 
 
 def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
-    from shortlist.cli import app as cli
     from shortlist.cli import releases as delivery
+    from tests.helpers.terminal import main
 
     def fails(*_arguments, **_words):
         raise OSError("the disk is full")
@@ -333,7 +333,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     monkeypatch.setattr(delivery, "write_table", fails)
     monkeypatch.setattr("sys.argv", ["shortlist", *asked("ratings.parquet", *KNOWN, "--out", str(tmp_path / "a.csv"))])
     with pytest.raises(SystemExit) as end:
-        cli.main()
+        main()
     shown = capsys.readouterr()
     assert end.value.code == 1
     assert "ant\nbee\n" in shown.out
@@ -342,7 +342,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     for kind, said in ((RuntimeError("the table changed"), "the table changed"), (MemoryError(), "memory")):
         monkeypatch.setattr("shortlist.table_release.counted", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            main()
         assert end.value.code == 1
         assert said in capsys.readouterr().err
 

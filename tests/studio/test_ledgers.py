@@ -193,8 +193,7 @@ def test_a_locked_database_of_the_folder_does_not_hold_up_the_page(studio):
 
 @pytest.mark.parametrize("route", ["plan", "officer"])
 def test_a_locked_ledger_is_told_in_words_and_soon(studio, monkeypatch, route):
-    for module in ("forms", "ledgers"):
-        monkeypatch.setattr(f"shortlist.studio.{module}.LEDGER_SECONDS", 0.1)
+    monkeypatch.setattr("shortlist.studio.inputs.LEDGER_SECONDS", 0.1)
     db = sqlite3.connect(studio.folder / "year.db", isolation_level=None)
     db.execute("BEGIN EXCLUSIVE")
     began = time.monotonic()
@@ -206,7 +205,7 @@ def test_a_locked_ledger_is_told_in_words_and_soon(studio, monkeypatch, route):
 
 def test_a_ledger_that_is_locked_after_the_plan_ends_the_release_and_lets_others_on(studio, monkeypatch):
     """One release runs at a time: one that waits for a lock keeps those from other ledgers waiting."""
-    monkeypatch.setattr("shortlist.studio.work.LEDGER_SECONDS", 0.1, raising=False)
+    monkeypatch.setattr("shortlist.studio.inputs.LEDGER_SECONDS", 0.1)
     plan = studio.ask("plan", QUESTION)[1]
     db = sqlite3.connect(studio.folder / "year.db", isolation_level=None)
     db.execute("BEGIN EXCLUSIVE")

@@ -212,11 +212,11 @@ PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine t
 
 
 def _listed(release: Release | GroupedRelease) -> list[str]:
-    words = declared_in_words(release)
+    words = candidates_in_words(release)
     return [f"{words}."] if words else []
 
 
-def declared_in_words(release: Release | GroupedRelease) -> str:
+def candidates_in_words(release: Release | GroupedRelease) -> str:
     """How many candidates there were, where the caller says that their names are public: nobody can check that."""
     each = " for each list" if isinstance(release, Mapping) else ""
     numbers = {one.candidates for one in (release.values() if isinstance(release, Mapping) else [release])}

@@ -20,7 +20,7 @@ from shortlist.mechanisms.plan_rows import Studied
 from shortlist.mechanisms.registry import ENTRIES, entry_of
 from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
-from shortlist.pages.theme import printed
+from shortlist.pages.theme import print_table
 from shortlist.planning.search import contestants, least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords, as_scores
@@ -88,7 +88,7 @@ class Comparison:
         return text_table(shown)
 
     def _repr_html_(self) -> str:
-        return printed(str(self))
+        return print_table(str(self))
 
 
 def compare(
