@@ -234,12 +234,11 @@ def card(
     most = max(lengths, default=0.0)
     bars = [WIDEST * one / most for one in lengths] if 0 < most < math.inf else []
     head = "".join(f'<th style="{HEAD}">{page_safe(name)}</th>' for name in columns)
-    body = "".join(
-        "<tr>"
-        + "".join(_cell(name, cell, bars[row : row + 1]) for name, cell in zip(columns, cells, strict=True))
-        + "</tr>"
-        for row, cells in enumerate(zip(*columns.values(), strict=True))
-    )
+    rows = [
+        "".join(_cell(name, cells[row], bars[row : row + 1]) for name, cells in columns.items())
+        for row in range(max(map(len, columns.values()), default=0))
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
     rest = "".join(f"<p>{page_safe(line)}</p>" for line in more)
     return (
         f'<div style="overflow-wrap:anywhere"><div style="{SCROLLS}">'
