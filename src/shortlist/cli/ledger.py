@@ -15,19 +15,8 @@ import typer
 from shortlist._text import csv_table, json_line, terminal_safe, text_table
 from shortlist.accounting.checks import number_text
 from shortlist.accounting.curves import largest_range
-from shortlist.cli.output import (
-    Described,
-    Hinting,
-    Json,
-    argument,
-    check_writable,
-    echo_json,
-    echo_lines,
-    flag,
-    option,
-    print_table,
-    read_budget,
-)
+from shortlist.cli import output
+from shortlist.cli.output import Json, argument, flag, option
 from shortlist.ledger.chain import LedgerEntry, user_name
 from shortlist.ledger.filter import DELTA, decimal_of
 from shortlist.ledger.ledger import of_server, on_server, shown_path
@@ -48,7 +37,7 @@ def echo_ledger(ledger: Ledger, columns: dict[str, list[Any]]) -> None:
     spent, remaining, standing = asdict(ledger.spent), asdict(ledger.remaining), ledger.standing.as_json()
     numbers = {"spent": spent, "remaining": remaining, "standing": standing}
     entries = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    echo_json(json_line({"path": ledger.path, **terms, **numbers, "head": ledger.head, "entries": entries}))
+    output.echo_json(json_line({"path": ledger.path, **terms, **numbers, "head": ledger.head, "entries": entries}))
 
 
 def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
@@ -80,7 +69,7 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
         if console.width < WIDE:
             del columns["mechanism"]
         console.print()
-        print_table(console, columns, ["entry"])
+        output.print_table(console, columns, ["entry"])
     for words in below:
         console.print()
         console.print(Text(words), overflow="fold")
@@ -136,8 +125,8 @@ HELP = """A privacy budget in a file that nobody can overdraw.
 For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
              shortlist ledger show q4.db
 """
-app = typer.Typer(cls=Hinting, no_args_is_help=True, help=HELP)
-command = partial(app.command, cls=Described)
+app = typer.Typer(cls=output.Hinting, no_args_is_help=True, help=HELP)
+command = partial(app.command, cls=output.Described)
 
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""
@@ -172,7 +161,7 @@ def init(
     \b
     For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
     """
-    budget = read_budget(epsilon, delta, rho)
+    budget = output.read_budget(epsilon, delta, rho)
     there = os.path.lexists(path)
     if on_server(path):
         with contextlib.suppress(LedgerError):  # there is none, for this role
@@ -184,12 +173,14 @@ def init(
     )
     show_ledger(made, 0, as_json)
     if not (as_json or delta):
-        echo_lines("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
+        output.echo_lines("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
 
 
 @command()
 def show(
-    path: Path, rows: Annotated[int, option("How many of the newest entries.", "N", min=0)] = 20, as_json: Json = False
+    path: Path,
+    rows: Annotated[int, option("How many of the newest entries.", "N", min=0)] = 20,
+    as_json: Json = False,
 ) -> None:
     """What is booked, what would still be admitted, and the newest entries.
 
@@ -221,7 +212,7 @@ def plan(
     if as_json:
         each = {"kind": type(share).__name__, name: value, "delta": delta}
         facts = {"releases": releases, "each": each, "options": options, "guess": guess, "lead": lead}
-        echo_json(json_line({**facts, "standing": ledger.standing.as_json()}))
+        output.echo_json(json_line({**facts, "standing": ledger.standing.as_json()}))
         return
     size = number_text(value, up=False, same=True)
     each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
@@ -234,7 +225,7 @@ def plan(
     )
     buys = "" if delta else buys  # what names from the data need, `shortlist plan --domain unknown` tells
     standing = "\n".join(map(terminal_safe, str(ledger).splitlines()))
-    echo_lines(
+    output.echo_lines(
         f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n{buys}"
         f"after one of them, a guess whether one user is in the data is right at most {percent(guess)} of the "
         f"time; all of them together keep the budget, {ledger.budget}\n{standing}"
@@ -261,14 +252,16 @@ def report(
     \b
     For example: shortlist ledger report q4.db --out q4.html
     """
-    check_writable("--out", out, (".html",), [] if on_server(path) else [path])
+    output.check_writable("--out", out, (".html",), [] if on_server(path) else [path])
     Ledger(path).report(out, title=title)
-    echo_lines(f"written: {terminal_safe(out)}, and its table to {terminal_safe(out[: -len('.html')])}.csv")
+    output.echo_lines(f"written: {terminal_safe(out)}, and its table to {terminal_safe(out[: -len('.html')])}.csv")
 
 
 @command()
 def approve(
-    path: Path, request: Annotated[int, argument("The number of the entry that asks.", "ENTRY")], as_json: Json = False
+    path: Path,
+    request: Annotated[int, argument("The number of the entry that asks.", "ENTRY")],
+    as_json: Json = False,
 ) -> None:
     """Approve a release that another user asked for.
 
@@ -280,9 +273,9 @@ def approve(
     who = next((entry.who for entry in ledger.entries() if entry.kind == "approval" and entry.request == request), None)
     name = who or user_name()
     if as_json:
-        echo_json(json_line({"approved": request, "by": name, "head": ledger.head}))
+        output.echo_json(json_line({"approved": request, "by": name, "head": ledger.head}))
     else:
-        echo_lines(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
+        output.echo_lines(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
 
 
 @command()
@@ -298,7 +291,7 @@ def find(
     """
     entry = Ledger(path).find(receipt)
     if as_json:
-        echo_json(json_line({"booked": entry is not None, "entry": None if entry is None else entry.number}))
+        output.echo_json(json_line({"booked": entry is not None, "entry": None if entry is None else entry.number}))
     elif entry is None:
         typer.echo("nothing was booked under this receipt, and nothing will be")
     else:
@@ -369,7 +362,7 @@ def verify(
     ledger = Ledger(path)
     count = ledger.verify(head=head)
     if as_json:
-        echo_json(json_line({"verified": True, "entries": count, "head": ledger.head}))
+        output.echo_json(json_line({"verified": True, "entries": count, "head": ledger.head}))
     else:
         typer.echo(f"all {count:,} entries follow from one another; head {ledger.head}")
 

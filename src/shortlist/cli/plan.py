@@ -10,17 +10,8 @@ from zipfile import BadZipFile
 
 from shortlist._arrays import attempt
 from shortlist._text import json_line
-from shortlist.cli.output import (
-    Json,
-    argument,
-    echo_json,
-    echo_lines,
-    flag,
-    option,
-    read_budget,
-    show_table,
-    write_picture,
-)
+from shortlist.cli import output
+from shortlist.cli.output import Json, argument, flag, option
 from shortlist.pages.summary import caution, percent, risk
 from shortlist.planning import plan as planned
 from shortlist.planning.plans import NUMBERS
@@ -65,7 +56,7 @@ def plan(
     if picture is not None:
         _draw(answer, picture)
     if as_json:
-        echo_json(json_line(answer.to_json()))
+        output.echo_json(json_line(answer.to_json()))
     else:
         _show(answer)
 
@@ -89,7 +80,7 @@ def _draw(answer: Plan, picture: Path) -> None:
         raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
     figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(answer.rows), 3)), layout="constrained")
     answer.plot(figure.subplots())
-    write_picture(str(picture), figure, dpi=150, private=False)
+    output.write_picture(str(picture), figure, dpi=150, private=False)
 
 
 SPARE = ("rho", "delta", "great", "good", "top", "recall", "gives")
@@ -98,7 +89,7 @@ SPARE = ("rho", "delta", "great", "good", "top", "recall", "gives")
 
 def _show(answer: Plan) -> None:
     columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
-    show_table(
+    output.show_table(
         columns,
         NUMBERS,
         lambda: str(answer),
@@ -125,10 +116,10 @@ def show_risk(
         raise ValueError(f"{'EPSILON' if rho is None else '--rho'} must be a number above 0, for example 0.5")
     if delta is not None and not 0 <= delta < 1:
         raise ValueError("--delta must be a number from 0 to below 1, for example 1e-6")
-    guarantee = read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
+    guarantee = output.read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
     bounds = risk(guarantee)
     if as_json:
-        echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
+        output.echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
         return
     lines = [f"{guarantee}: {bounds}."]
     lines += [
@@ -139,4 +130,4 @@ def show_risk(
         f"An attack with a false positive rate of {rate:.0%} has a true positive rate of at most {percent(power)}."
         for rate, power in bounds.power
     ]
-    echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))
+    output.echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))

@@ -22,20 +22,8 @@ from shortlist._files import check_path, metadata_path, remove, temporary_name, 
 from shortlist._signals import COMMAND
 from shortlist._text import csv_table, terminal_safe
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
+from shortlist.cli import output
 from shortlist.cli.app import in_options
-from shortlist.cli.output import (
-    argument,
-    bar,
-    check_shown,
-    check_writable,
-    echo_json,
-    echo_lines,
-    forget_output,
-    option,
-    read_budget,
-    show_table,
-    write_picture,
-)
 from shortlist.ledger.ledger import on_server
 from shortlist.mechanisms.registry import METHODS
 from shortlist.pages.summary import notes_in_words, why_in_words
@@ -85,8 +73,8 @@ class Option(NamedTuple):
         if self.metavar is None and kind is bool:
             default, written = bool(default), written or f"--{self.name.replace('_', '-')}"
         kind = kind | None if default is None else kind
-        made = option(self.help, self.metavar, *([written] if written else []), **self.more)
-        made = argument(self.help, str(self.metavar)) if self.name == "source" else made
+        made = output.option(self.help, self.metavar, *([written] if written else []), **self.more)
+        made = output.argument(self.help, str(self.metavar)) if self.name == "source" else made
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
@@ -266,7 +254,7 @@ def open_ledger(ledger: str | None, context: typer.Context) -> tuple[Ledger | No
         return None, lambda: None
     book = Ledger(ledger)
     if "MAP" in getattr(context.get_parameter_source("ledger"), "name", ""):
-        echo_lines(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
+        output.echo_lines(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
     head = book.head
 
     def say() -> str:
@@ -324,18 +312,18 @@ class Delivery:
             raise typer.BadParameter("parquet is no text: send it to a file, or give --out list.parquet")
         out, plot, report = (values.get(name) for name in ("out", "plot", "report"))
         if out is None and report is None:
-            check_shown()
+            output.check_shown()
         if out is not None:
-            check_writable("--out", out, (".csv", ".parquet"), inputs)
+            output.check_writable("--out", out, (".csv", ".parquet"), inputs)
             if out.lower().endswith(".csv"):
-                check_writable("--out", metadata_path(out), (".json",), inputs)
+                output.check_writable("--out", metadata_path(out), (".json",), inputs)
             else:
                 check_path(os.path.realpath(out))
         if plot is not None:
-            check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
+            output.check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
             _check_matplotlib()
         if report is not None:
-            check_writable("--report", report, (".html",), inputs)
+            output.check_writable("--report", report, (".html",), inputs)
         return cls(form, bool(values.get("quiet")), out, plot, report, title)
 
     def deliver(self, release: Release | GroupedRelease) -> None:
@@ -369,7 +357,7 @@ class Delivery:
             raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
         heard = sys.stdout is not None or self.shown is not Format.table
         if written and heard and not self.quiet:  # what programs read stays alone on its stream
-            echo_lines(terminal_safe("; ".join(written)), err=self.shown is not Format.table)
+            output.echo_lines(terminal_safe("; ".join(written)), err=self.shown is not Format.table)
 
     def _show(self, release: Release | GroupedRelease) -> None:
         """Print it, and see that it arrived: what waits in a buffer would get lost in silence."""
@@ -377,12 +365,12 @@ class Delivery:
             self._print(release)
             sys.stdout.flush()
         except BrokenPipeError:
-            forget_output()
+            output.forget_output()
             raise
 
     def _print(self, release: Release | GroupedRelease) -> None:
         if self.shown is Format.json:
-            echo_json(release.to_json())
+            output.echo_json(release.to_json())
         elif self.shown is Format.csv:
             sys.stdout.write(csv_table(release.columns()))
         elif self.shown is Format.parquet:
@@ -434,7 +422,7 @@ def _draw(release: Release | GroupedRelease, path: str) -> None:
     import matplotlib.pyplot as plt
 
     release.plot()
-    write_picture(path, plt.gcf(), dpi=160)
+    output.write_picture(path, plt.gcf(), dpi=160)
     plt.close("all")
 
 
@@ -447,7 +435,7 @@ def show(release: Release | GroupedRelease) -> None:
     remarks += [] if release.receipt is not None else [UNCOUNTED]
     below = (release.line(), *notes_in_words(release), terminal_safe(why_in_words(release)))
     lines = [("", ""), ("", release.summary), *(("", one) for one in remarks), *(("dim", one) for one in below)]
-    show_table(columns, FIGURES, lambda: release.lines(columns, remarks), below=lines)
+    output.show_table(columns, FIGURES, lambda: release.lines(columns, remarks), below=lines)
 
 
 def _run(
@@ -464,7 +452,7 @@ def _run(
     `names` says where names come from, if they do not come from a public list: that needs a delta.
     """
     epsilon, delta, rho = values["epsilon"], values["delta"], values["rho"]
-    budget = read_budget(epsilon, delta, rho)
+    budget = output.read_budget(epsilon, delta, rho)
     if names and delta is None:
         instead = "--candidates FILE, or --delta 1e-6" if "candidates" in values else "--delta 1e-6"
         raise ValueError(f"{names}, and no release without a delta exists: give {instead}")
@@ -482,7 +470,7 @@ def _run(
     inputs = [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
     delivery = Delivery.of(values, name, inputs)
     book, charge = open_ledger(ledger, context)
-    with tell_charge(charge), bar() as progress:
+    with tell_charge(charge), output.bar() as progress:
         made = release(source, progress=progress, ledger=book, purpose=name, **arguments)
     delivery.deliver(made)
 

@@ -24,37 +24,16 @@ from shortlist.accounting.checks import number_text
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.filter import DELTA
-from shortlist.pages.ledger_page import (
-    HEAD,
-    MOST_ROWS,
-    cost_in_words,
-    entry_cells,
-    guarantee_so_far,
-    ledger_page,
-    mixture_caution,
-    report_columns,
-    rules_in_words,
-    verification_text,
-    waiting,
-)
+from shortlist.pages import ledger_page
 from shortlist.pages.release_page import release_page, share_of_budget
 from shortlist.pages.summary import caution, in_short, percent, quantile_in_words, risk
 from shortlist.pages.theme import asset, page
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, Standing
 from shortlist.release import GroupedRelease, Release
+from shortlist.studio import inputs
 from shortlist.studio.expected import forecast
 from shortlist.studio.forms import Offer
-from shortlist.studio.inputs import (
-    LEDGERS,
-    LISTS,
-    TABLES,
-    Folder,
-    columns_of,
-    notes_of,
-    open_ledger,
-    read_budget,
-    read_field,
-)
+from shortlist.studio.inputs import Folder, open_ledger, read_field
 from shortlist.studio.planner import Planner
 from shortlist.tables.file_sources import format_of
 
@@ -181,7 +160,7 @@ GLANCES = 2.0
 def all_facts(folder: Folder) -> list[dict[str, Any]]:
     """How every ledger of the folder stands. A file that stays locked is left out: nobody can tell what it is."""
     until, facts = time.monotonic() + GLANCES, []
-    for one in folder.files(LEDGERS):
+    for one in folder.files(inputs.LEDGERS):
         wait = max(0.0, min(GLANCE, until - time.monotonic()))
         facts.append(ledger_facts(folder.root / one["name"], one["name"], wait))
     return [one for one in facts if one is not None]
@@ -205,7 +184,8 @@ def ledger_facts(path: Path, name: str, wait: float = GLANCE) -> dict[str, Any] 
         "tables": sorted({_table(one) for one in entries if one.kind in ("charge", "request")}),
         "caution": caution(ledger.terms.budget),
         "entries": [
-            {"number": one.number, "time": one.time[:16].replace("T", " "), "cost": cost_in_words(one, rho=rho),
+            {"number": one.number, "time": one.time[:16].replace("T", " "),
+             "cost": ledger_page.cost_in_words(one, rho=rho),
              "purpose": terminal_safe(one.purpose) or ("not said" if one.kind == "charge" else one.kind)}
             for one in reversed(entries[-SHOWN:])
         ],
@@ -227,7 +207,7 @@ def _table(entry: LedgerEntry) -> str:
 
 def budget_risk(request: dict[str, Any]) -> dict[str, Any]:
     """What a budget can give away once all of it is spent, before a ledger is made with it."""
-    budget = read_budget(request)
+    budget = inputs.read_budget(request)
     right = percent(risk(budget).guess)
     said = f"Once all of it is spent: best guess whether one user is in the data, right at most {right} of the time."
     return {"risk": said, "caution": caution(budget)}
@@ -236,12 +216,12 @@ def budget_risk(request: dict[str, Any]) -> dict[str, Any]:
 def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
     """Make a ledger in the folder; its budget is fixed for good."""
     name = read_field(request, "name")
-    path = folder.inside(name if name.endswith(LEDGERS) else f"{name}.db", LEDGERS, "ledger", there=False)
+    path = folder.inside(name if name.endswith(inputs.LEDGERS) else f"{name}.db", inputs.LEDGERS, "ledger", there=False)
     if path.exists():
         raise ValueError("ledger: there is a file of that name already; choose another")
     if not path.parent.is_dir():
         raise ValueError("ledger: the folder for it does not exist")
-    Ledger(path, budget=read_budget(request))
+    Ledger(path, budget=inputs.read_budget(request))
     return path
 
 
@@ -264,20 +244,20 @@ class OfficersView:
         ValueError, OSError, LedgerError
             if there is no such ledger, or its chain is broken.
         """
-        path = folder.inside(name, LEDGERS, "ledger")
+        path = folder.inside(name, inputs.LEDGERS, "ledger")
         ledger = open_ledger(path)
         return cls(folder, folder.name(path), ledger, ledger.verify(), ledger.entries())
 
     def view(self) -> dict[str, Any]:
         """What the page shows."""
         ledger, standing, here = self.ledger, self.ledger.standing, self.folder.without
-        newest = self.entries[-MOST_ROWS:]
-        budget, so_far, rho = ledger.terms.budget, guarantee_so_far(standing), ledger.terms.order is None
+        newest = self.entries[-ledger_page.MOST_ROWS :]
+        budget, so_far, rho = ledger.terms.budget, ledger_page.guarantee_so_far(standing), ledger.terms.order is None
         guess, guess_so_far = risk(budget).guess, 0.5 if so_far is None else risk(so_far).guess
         return {
             "name": self.name,
             "promise": in_short(budget),
-            "terms": rules_in_words(ledger.terms) or "plain sums",
+            "terms": ledger_page.rules_in_words(ledger.terms) or "plain sums",
             "so_far": standing.so_far,
             "times": standing.times,
             "admits": standing.admits,
@@ -286,24 +266,24 @@ class OfficersView:
             "guess_text": percent(guess),
             "booked_guess": guess_so_far,
             "booked_text": percent(guess_so_far),
-            "caution": " ".join(filter(None, [caution(budget), mixture_caution(self.entries)])),
+            "caution": " ".join(filter(None, [caution(budget), ledger_page.mixture_caution(self.entries)])),
             "verified": self.verified,
-            "chain": verification_text(self.verified),
+            "chain": ledger_page.verification_text(self.verified),
             "head": ledger.head,
-            "columns": list(HEAD),
-            "entries": [list(map(here, cells)) for cells in entry_cells(newest, self.entries, rho=rho)],
+            "columns": list(ledger_page.HEAD),
+            "entries": [list(map(here, cells)) for cells in ledger_page.entry_cells(newest, self.entries, rho=rho)],
             "waiting": [
                 {"number": one.number, "who": terminal_safe(one.who or ""), "purpose": terminal_safe(one.purpose),
                  "source": here(terminal_safe(one.source or ""))}
-                for one in waiting(self.entries)
+                for one in ledger_page.waiting(self.entries)
             ],
         }  # fmt: skip
 
     def download(self, kind: str) -> tuple[str, bytes] | None:
         """(file name, bytes) of the page or its table, as `ledger.report` writes them."""
         makers: dict[str, Callable[[], str]] = {
-            "report.html": lambda: ledger_page(self.ledger, self.entries, self.verified),
-            "report.csv": lambda: csv_table(report_columns(self.ledger, self.entries)),
+            "report.html": lambda: ledger_page.ledger_page(self.ledger, self.entries, self.verified),
+            "report.csv": lambda: csv_table(ledger_page.report_columns(self.ledger, self.entries)),
         }
         name = f"{Path(self.name).stem}-ledger{Path(kind).suffix}"
         return (name, makers[kind]().encode()) if kind in makers else None
@@ -413,7 +393,7 @@ class Answers:
             case ("officer",):
                 found = OfficersView.of(self._folder, request.get("ledger")).view()
             case ("columns",):
-                found = columns_of(self._folder, request)
+                found = inputs.columns_of(self._folder, request)
             case ("example",):
                 found = {"said": self._example(), **self._state()}
             case ("plan",):
@@ -429,8 +409,11 @@ class Answers:
     def _state(self) -> dict[str, Any]:
         return {
             "folder": self._folder.root.name,
-            "tables": self._folder.files(TABLES),
-            "lists": [*self._folder.files(LISTS), *self._folder.files(TABLES)],  # a table is seldom a public list
+            "tables": self._folder.files(inputs.TABLES),
+            "lists": [
+                *self._folder.files(inputs.LISTS),
+                *self._folder.files(inputs.TABLES),
+            ],  # a table is seldom a public list
             "ledgers": all_facts(self._folder),
             "done": [_view(job) for job in self._work.done()],
             "asked": self._asked,
@@ -515,7 +498,7 @@ def _view(job: PaidJob) -> dict[str, Any]:
             "summary": release.summary,
             "guarantee": in_short(release.guarantee),
             "mechanism": release.mechanism,
-            "notes": notes_of(release),
+            "notes": inputs.notes_of(release),
             "ledger": receipt.ledger,
             "entry": receipt.entry,
             "standing": receipt.balance,

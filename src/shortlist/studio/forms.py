@@ -15,19 +15,8 @@ from shortlist.ledger.filter import charge_amounts, price_text, spent_of
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.quotes import Quote
-from shortlist.studio.inputs import (
-    LEDGERS,
-    LISTS,
-    TABLES,
-    FieldError,
-    Folder,
-    check_columns,
-    check_large,
-    open_ledger,
-    read_budget,
-    read_field,
-    read_words,
-)
+from shortlist.studio import inputs
+from shortlist.studio.inputs import Folder, open_ledger, read_field
 from shortlist.tables.column_names import are_a_candidate
 from shortlist.tables.file_sources import format_of
 
@@ -81,21 +70,21 @@ class Form:
         kind = request.get("kind", "list")
         if kind not in ("list", "quantile"):
             raise ValueError("kind: choose a list or quantiles")
-        table = folder.inside(request.get("table"), TABLES, "table")
+        table = folder.inside(request.get("table"), inputs.TABLES, "table")
         kind = "every" if kind == "list" and request.get("candidates") == "every" else kind
         fields = {name: read_field(request, name) for name in KINDS[kind][2]}
         candidates = None if kind == "quantile" else _read_candidates(folder, request, fields["item"])
         _check_fields(kind, fields, candidates)
         columns = [(name, fields[name]) for name in COLUMNS if fields.get(name)]
         pairs = [(name, one) for name, many in columns for one in ((many,) if isinstance(many, str) else many)]
-        check_columns(request, pairs)
+        inputs.check_columns(request, pairs)
         return cls(
             kind=kind,
             arguments=_arguments_of(kind, fields, candidates),
             table=table,
             candidates=candidates,
-            budget=read_budget(request),
-            ledger=folder.inside(request.get("ledger"), LEDGERS, "ledger"),
+            budget=inputs.read_budget(request),
+            ledger=folder.inside(request.get("ledger"), inputs.LEDGERS, "ledger"),
             purpose=read_field(request, "purpose") or "",
             large=bool(read_field(request, "large")),
         )
@@ -250,7 +239,7 @@ class Offer:
         """The plan of what the page asks for."""
         form = Form.of(folder, request)
         price = form.quote()
-        check_large(price.guarantee, request)
+        inputs.check_large(price.guarantee, request)
         return cls(form, price.mechanism, price.why, price.candidates, price.guarantee, price.charge)
 
     def room(self) -> tuple[Standing, Standing]:
@@ -282,7 +271,7 @@ class Offer:
 def _read_candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...]) -> Path | tuple[Any, ...] | None:
     way = request.get("candidates")
     if way == "file":
-        return folder.inside(request.get("candidates_file"), (*LISTS, *TABLES), "candidates")
+        return folder.inside(request.get("candidates_file"), (*inputs.LISTS, *inputs.TABLES), "candidates")
     if way == "text":
         text = request.get("candidates_text")
         if not isinstance(text, str) or not text.strip():
@@ -300,8 +289,8 @@ def _read_candidates(folder: Folder, request: dict[str, Any], items: tuple[str, 
 
 def _read_row(line: str, items: tuple[str, ...]) -> tuple[str, ...]:
     try:
-        words = read_words(line)
-    except FieldError as error:
+        words = inputs.read_words(line)
+    except inputs.FieldError as error:
         raise ValueError(f"candidates_text: {error}") from None
     if len(words) != len(items):
         raise ValueError(f"candidates_text: write {len(items)} words a line, with commas: {', '.join(items)}")
