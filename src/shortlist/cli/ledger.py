@@ -23,11 +23,9 @@ from shortlist.ledger.ledger import of_server, on_server, shown_path
 from shortlist.ledger.sqlite import WAIT
 from shortlist.pages.ledger_page import cost_in_words, ledger_columns
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
-from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
+from shortlist.privacy import ZCDP, Ledger, LedgerError
 
 HEADS = ("entry", "time (UTC)", "who", "what", "cost", "purpose", "mechanism")
-WIDE = 110
-"""Columns of a terminal that has room for the mechanisms; they are in `shortlist ledger export` too."""
 
 
 def echo_ledger(ledger: Ledger, columns: dict[str, list[Any]]) -> None:
@@ -41,60 +39,48 @@ def echo_ledger(ledger: Ledger, columns: dict[str, list[Any]]) -> None:
 
 
 def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
-    """How it stands, with so many of its newest entries."""
-    entries = ledger.entries(last=rows)
+    """How it stands, with so many of its newest entries; those that wait for approval in all their words."""
+    entries, rho = ledger.entries(last=rows), ledger.terms.order is None
     if as_json:
-        echo_ledger(ledger, ledger_columns(entries, rho=ledger.terms.order is None))
+        echo_ledger(ledger, ledger_columns(entries, rho=rho))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console, rho = Console(), ledger.terms.order is None
-    facts, columns = _facts(ledger), _entry_texts(entries, rho=rho)
-    below = [terminal_safe(words) for words in _waiting(entries, rho=rho)]
+    columns, done = _entry_texts(entries, rho=rho), {entry.request for entry in entries}
+    facts = [f"{name:<6}  {value}" for name, value in _facts(ledger).items()]
     large = caution(ledger.terms.budget)
-    if not console.is_terminal:  # nothing is cut or broken for programs and files
-        lines = [*(f"{name:<6}  {value}" for name, value in facts), *([large] if large else [])]
-        lines += ["", text_table(columns, ["entry"])] if entries else []
-        typer.echo("\n".join([*lines, *(f"\n{words}" for words in below)]))
-        return
-    shown_facts = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
-    for name, value in facts:
-        shown_facts.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
-    console.print(shown_facts)
-    if large:
-        console.print(Text(large))
-    if entries:
-        if console.width < WIDE:
-            del columns["mechanism"]
-        console.print()
-        output.print_table(console, columns, ["entry"])
-    for words in below:
-        console.print()
-        console.print(Text(words), overflow="fold")
-
-
-def _facts(ledger: Ledger) -> list[tuple[str, str]]:
-    standing, delta = ledger.standing, str(ledger).partition(DELTA)[2]
-    facts = [
-        ("ledger", ledger.path),
-        ("budget", str(ledger.terms)),
-        ("risk", _risk(ledger)),
-        ("booked", f"{standing.so_far}, {standing.times}"),
-        ("left", ledger.closed or standing.admits),
-        *([("delta", delta)] if delta else []),
-        ("head", ledger.head),
+    above = [*facts, *([large] if large else []), *([""] if entries else [])]
+    waiting = [
+        terminal_safe(
+            f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
+        )
+        for one in entries
+        if one.kind == "request" and one.number not in done
     ]
-    return [(name, terminal_safe(value)) for name, value in facts]
+    below = [line for words in waiting for line in ("", words)]
+    output.show_table(  # nothing is cut or broken for programs and files
+        columns if entries else {},
+        ["entry"],
+        lambda: "\n".join([*above, *([text_table(columns, ["entry"])] if entries else []), *below]),
+        above=[("", line) for line in above],
+        below=[("", line) for line in below],
+        spare=["mechanism"],  # it is in `shortlist ledger export` too
+    )
 
 
-def _risk(ledger: Ledger) -> str:
-    """Return what all releases together can reveal about one user."""
-    if ledger.terms.mixed:
-        return "not bounded by the budget: charges for users who are added and for users who are replaced are added up"
+def _facts(ledger: Ledger) -> dict[str, str]:
+    standing, delta = ledger.standing, str(ledger).partition(DELTA)[2]
     guess = percent(risk(ledger.terms.budget).guess)
-    return f"once all is spent, a guess whether one user is in the data is right at most {guess} of the time"
+    mixed = "not bounded by the budget: charges for users who are added and for users who are replaced are added up"
+    whole = f"once all is spent, a guess whether one user is in the data is right at most {guess} of the time"
+    facts = {
+        "ledger": ledger.path,
+        "budget": str(ledger.terms),
+        "risk": mixed if ledger.terms.mixed else whole,
+        "booked": f"{standing.so_far}, {standing.times}",
+        "left": ledger.closed or standing.admits,
+        "delta": delta,
+        "head": ledger.head,
+    }
+    return {name: terminal_safe(value) for name, value in facts.items() if value}
 
 
 def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str]]:
@@ -107,16 +93,6 @@ def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str
         cost = cost_in_words(entry, rho=rho) if entry.kind in ("charge", "refund") else ""
         rows.append([str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism])
     return {name: [terminal_safe(row[n]) for row in rows] for n, name in enumerate(HEADS)}
-
-
-def _waiting(entries: list[LedgerEntry], *, rho: bool) -> list[str]:
-    """What nobody has approved yet, in all its words, however narrow the terminal: whoever approves approves these."""
-    done = {entry.request for entry in entries}
-    return [
-        f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
-        for one in entries
-        if one.kind == "request" and one.number not in done
-    ]
 
 
 HELP = """A privacy budget in a file that nobody can overdraw.
@@ -208,7 +184,9 @@ def plan(
     sums_of_floats = ledger.terms.order is None  # elsewhere the last one is not drawn for what is left
     asks = decimal_of(value, releases) if sums_of_floats else value
     options = f"--{name} {asks!r}" + (f" --delta {delta!r}" if delta else "")
-    guess, lead = risk(share).guess, _lead(share)
+    # By the exponential mechanism each other item wins with at most e^(-scale lead) of its chance (Theorem 52).
+    scale = largest_range(value) if isinstance(share, ZCDP) else value
+    guess, lead = risk(share).guess, math.ceil(math.log((CANDIDATES - 1) / (1 - SURE)) / scale)
     if as_json:
         each = {"kind": type(share).__name__, name: value, "delta": delta}
         facts = {"releases": releases, "each": each, "options": options, "guess": guess, "lead": lead}
@@ -216,9 +194,7 @@ def plan(
         return
     size = number_text(value, up=False, same=True)
     each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
-    sums = f"{name}s"
-    if ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
-        sums = "divergences"
+    beyond = not sums_of_floats and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12)
     buys = (
         f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
         f"probability {SURE} or more\n"
@@ -226,19 +202,11 @@ def plan(
     buys = "" if delta else buys  # what names from the data need, `shortlist plan --domain unknown` tells
     standing = "\n".join(map(terminal_safe, str(ledger).splitlines()))
     output.echo_lines(
-        f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n{buys}"
+        f"each of {releases:,} releases may spend {each_text}, as their {'divergence' if beyond else name}s add up: "
+        f"{options}\n{buys}"
         f"after one of them, a guess whether one user is in the data is right at most {percent(guess)} of the "
         f"time; all of them together keep the budget, {ledger.budget}\n{standing}"
     )
-
-
-def _lead(share: PureDP | ApproxDP | ZCDP) -> int:
-    """By how many people an item must lead all others to be the one winner, nearly surely.
-
-    By the exponential mechanism each other one wins with at most e^(-scale lead) of its chance (Theorem 52).
-    """
-    scale = largest_range(share.rho) if isinstance(share, ZCDP) else share.epsilon
-    return math.ceil(math.log((CANDIDATES - 1) / (1 - SURE)) / scale)
 
 
 @command()
