@@ -292,30 +292,6 @@ def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> st
     return "\n".join("  ".join(map(placed, row, widths, ends)).rstrip() for row in rows)
 
 
-TOKENS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|.""", re.DOTALL)
-"""Of how a mechanism is written: texts in quotes, and other characters one by one."""
-READ, SHOWN = 20_000, 300
-"""Characters of it that are read, and shown."""
-
-
-def without_arguments(mechanism: str) -> str:
-    """The names of mechanisms and what they are for, without how they are set.
-
-    >>> without_arguments("k=1 by NoisyMax(budget=PureDP(epsilon=1.0)) for 'CH', 'a (b'; 1 per user")
-    "k=1 by NoisyMax for 'CH', 'a (b'; 1 per user"
-    """
-    shown, depth, before = "", 0, ""
-    for token in TOKENS.findall(mechanism[:READ]):
-        if token == "(" and (depth or before.isalnum()):
-            depth += 1
-        elif token == ")" and depth:
-            depth -= 1
-        elif not depth:
-            shown += token
-        before = token
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
-
-
 Called = TypeVar("Called", bound=Callable[..., Any])
 EXAMPLES = {"k": "10", "user": '"user_id"', "item": '"film"', "epsilon": "1.0", "delta": "1e-6", "target": "0.99"}
 """What is written for them, for example."""

@@ -752,13 +752,13 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
     @property
     def summary(self) -> str:
         """What came out, what all lists together can give away and what is left, in a few sentences."""
-        text: str = _page("summary", "groups_in_words")(self)
+        text: str = _page("summary", "in_words")(self)
         return text
 
     @property
     def remarks(self) -> list[str]:
         """How to read the table, and what the notes of every list say."""
-        sentences: list[str] = _page("summary", "groups_remarks")(self)
+        sentences: list[str] = _page("summary", "remarks")(self)
         return sentences
 
     def line(self) -> str:

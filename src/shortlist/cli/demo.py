@@ -92,16 +92,11 @@ def demo() -> None:
 
 def _show_ranks(console: Console, users: dict[str, int], chosen: dict[str, set[str]]) -> None:
     """Show who was released, and the true top k, by their true rank."""
-    rows = [
-        [
-            str(rank),
-            film,
-            f"{users[film]:,}",
-            *("released" if film in one else "missed" * top for one in chosen.values()),
-        ]
-        for rank, film in enumerate(sorted(users, key=lambda name: (-users[name], name)), 1)
-        if (top := rank <= K) or any(film in names for names in chosen.values())
-    ]
+    rows = []
+    for rank, film in enumerate(sorted(users, key=lambda name: (-users[name], name)), 1):
+        marks = ["released" if film in films else "missed" * (rank <= K) for films in chosen.values()]
+        if any(marks):
+            rows.append([str(rank), film, f"{users[film]:,}", *marks])
     columns = dict(zip(("true rank", "film", "people", *chosen), zip(*rows, strict=True), strict=True))
     print_table(console, columns, ("true rank", "people"), [""] * K + ["red"] * (len(rows) - K))
 
@@ -124,6 +119,7 @@ def _draw(console: Console, users: dict[str, int], chosen: dict[str, set[str]]) 
         axes.scatter(ranks, [step * line] * len(ranks), color=[ACCENT if rank < K else "#b91c1c" for rank in ranks])
         axes.text(len(best) - 0.4, step * line, f"{name}{beyond}", va="center", ha="right")
     axes.axhline(0, color=INK, linewidth=0.8)
+    axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= users[best[0]]])
     axes.set(xticks=[], xlabel="items by their true rank; dots: who was released (red: not among the true best)")
     axes.set_title(f"People per item of made-up data, the true top {K} in green", loc="left", color=INK)
     axes.spines[["top", "right", "bottom"]].set_visible(False)
