@@ -156,7 +156,7 @@ def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NO
     Gaps have as many digits as the values beside them.
     """
     shown = {
-        name: [f"{cell:,.6g}" if name in numbers and cell is not None else _said(cell) for cell in cells]
+        name: [f"{cell:,.6g}" if name in numbers and cell is not None else _cell_text(cell) for cell in cells]
         for name, cells in columns.items()
     }
     if "margin" in numbers and "margin" in shown:
@@ -179,7 +179,7 @@ def _to_digit(number: float, digits: int) -> str:
     return _decimal(round(Fraction(number) / step) * step, digits) if math.isfinite(number) else f"{number:g}"
 
 
-def _said(cell: object) -> str:
+def _cell_text(cell: object) -> str:
     return "" if cell is None else terminal_safe(str(cell))
 
 
@@ -285,11 +285,11 @@ def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> st
     rows = [heads, ["-" * wide for wide in widths], *zip(*columns.values(), strict=True)]
     ends = [name in right for name in columns]
 
-    def placed(cell: str, wide: int, end: bool) -> str:
+    def align(cell: str, wide: int, end: bool) -> str:
         blanks = " " * (wide - width(cell))
         return blanks + cell if end else cell + blanks
 
-    return "\n".join("  ".join(map(placed, row, widths, ends)).rstrip() for row in rows)
+    return "\n".join("  ".join(map(align, row, widths, ends)).rstrip() for row in rows)
 
 
 Called = TypeVar("Called", bound=Callable[..., Any])
@@ -316,35 +316,30 @@ def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
     """
 
     def kind(function: Called) -> Called:
-        code = function.__code__
-        first = code.co_varnames[: code.co_argcount]
-        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        known = {*first, *named}
-        judges = bool(code.co_flags & CO_VARKEYWORDS)
-
         @wraps(function)
-        def called(*arguments: Any, **words: Any) -> Any:
-            if not judges and not words.keys() <= known:
-                word = min(words.keys() - known)
-                hint = said.get(word) or other_word(word, [*first, *named]) or f"; see help({name})"
-                raise TypeError(f"{name} knows no word {word!r}{hint}")
+        def call(*arguments: Any, **words: Any) -> Any:
             try:
                 return function(*arguments, **words)
             except TypeError as error:
                 trace = error.__traceback__
                 if trace is None or trace.tb_next is not None:  # of the function itself, which was called
                     raise
-            raise TypeError(_unfit(function, name, first, named, arguments, words))
+            raise TypeError(f"{name} {_explain_call(function, name, arguments, words, said)}")
 
-        return cast(Called, called)
+        return cast(Called, call)
 
     return kind
 
 
-def _unfit(
-    function: Any, name: str, first: tuple[str, ...], named: tuple[str, ...], arguments: Any, words: dict[str, Any]
-) -> str:
+def _explain_call(function: Any, name: str, arguments: Any, words: dict[str, Any], said: dict[str, str]) -> str:
     """Why a function cannot be called so; no value is shown but a number that goes by another name."""
+    code = function.__code__
+    first = code.co_varnames[: code.co_argcount]
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    unknown = words.keys() - {*first, *named}
+    if unknown and not code.co_flags & CO_VARKEYWORDS:
+        word = min(unknown)
+        return f"knows no word {word!r}{said.get(word) or other_word(word, [*first, *named]) or f'; see help({name})'}"
     own = [one for one in first if one != "self"]
     given = len(arguments) - len(first) + len(own)
     if given > len(own):
@@ -352,11 +347,11 @@ def _unfit(
         alone = f"takes {' and '.join(own)} alone without {'its name' if len(own) == 1 else 'their names'}"
         number = arguments[len(first)]
         value = f"{number}" if type(number) in (int, float) and word != "parallel" else EXAMPLES.get(word, "...")
-        return f"{name} {alone if own else 'takes everything by name'}: write {word}={value}, for example"
+        return f"{alone if own else 'takes everything by name'}: write {word}={value}, for example"
     optional = {*own[len(own) - len(function.__defaults__ or ()) :], *(function.__kwdefaults__ or {})}
     missing = [one for one in (*own[given:], *named) if one not in optional and one not in words]
     if missing:
         written = ", ".join(f"{one}={EXAMPLES.get(one, '...')}" for one in missing)
-        return f"{name} needs {' and '.join(missing)}: write {written}, for example"
+        return f"needs {' and '.join(missing)}: write {written}, for example"
     twice = [one for one in own[:given] if one in words]
-    return f"{name} has {' and '.join(twice)} twice, in its place and by name: write it once"
+    return f"has {' and '.join(twice)} twice, in its place and by name: write it once"

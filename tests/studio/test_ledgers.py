@@ -58,7 +58,7 @@ def test_the_consent_says_that_somebody_else_must_approve(studio):
 
 def test_a_price_in_another_currency_names_the_budget(studio):
     sl.Ledger(studio.folder / "other.db", budget=ApproxDP(3.0, 1e-5))
-    with mock.patch("shortlist.studio.forms.Offer.price", return_value="rho 0.1"):
+    with mock.patch("shortlist.studio.forms.price_text", return_value="rho 0.1"):
         plan = studio.ask("plan", {**QUESTION, "ledger": "other.db"})[1]
     assert plan["consent"].startswith("I spend rho 0.1 from other.db, whose budget is epsilon 3; then a charge")
 

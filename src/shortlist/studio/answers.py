@@ -20,7 +20,6 @@ from urllib.parse import quote
 
 from shortlist._runtime import MissingPackageError
 from shortlist._text import csv_table, label_text, terminal_safe
-from shortlist.accounting.checks import number_text
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.filter import DELTA
@@ -118,7 +117,7 @@ class Work:
 
         job.state = "checking"
         self._folder.check_still_inside(form.files)
-        if form.quote().charge != job.plan.charge:
+        if form.quote().charge != job.plan.quote.charge:
             raise ValueError("the groups or the candidates are not those of the plan: look at the plan again")
         form.quote(header=True)
         job.state = "charging"
@@ -325,13 +324,9 @@ def answer_file(file: tuple[str, bytes], way: str) -> Answer:
 def studio_page() -> str:
     """The page. It holds no facts: it asks the server for them."""
     styles = ("pages/base.css", "pages/release.css", "studio/studio.css")
-    return page(
-        title="shortlist studio",
-        body=asset("studio/studio.html"),
-        styles=styles,
-        scripts=("studio/tools.js", "studio/shown.js", "studio/officer.js", "studio/studio.js"),
-        talks=True,
-    )
+    scripts = tuple(f"studio/{name}.js" for name in ("tools", "shown", "officer", "studio"))
+    body = asset("studio/studio.html")
+    return page(title="shortlist studio", body=body, styles=styles, scripts=scripts, talks=True)
 
 
 SPENT = "It is spent for good, whatever comes out."
@@ -339,6 +334,9 @@ UNREADABLE = (
     ": also if a line of the file cannot be read (a quote that is not closed, letters that are not UTF-8), since none "
     "is read before."
 )
+
+
+NOTHING = {"error": "there is nothing of that name"}
 
 
 class Answers:
@@ -379,41 +377,28 @@ class Answers:
             case ("ledger", kind, *name):
                 way, kind = ("inline", "report.html") if kind == "look" else (way, kind)
                 file = OfficersView.of(self._folder, "/".join(name)).download(kind)
-        return answer_json({"error": "there is nothing of that name"}, 404) if file is None else answer_file(file, way)
+        return answer_json(NOTHING, 404) if file is None else answer_file(file, way)
 
     def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
-        return answer_json(*self._post(route, request))
-
-    def _post(self, route: tuple[str, ...], request: dict[str, Any]) -> tuple[dict[str, Any], int]:
-        match route:
-            case ("ledger",):
-                found = {"name": self._folder.name(new_ledger(self._folder, request)), **self._state()}
-            case ("risk",):
-                found = budget_risk(request)
-            case ("officer",):
-                found = OfficersView.of(self._folder, request.get("ledger")).view()
-            case ("columns",):
-                found = inputs.columns_of(self._folder, request)
-            case ("example",):
-                found = {"said": self._example(), **self._state()}
-            case ("plan",):
-                found = self._in_turn(self._plan, request)
-            case ("expected",):
-                found = self._in_turn(self._forecast, request)
-            case ("release",):
-                found = {"job": self._work.confirm(request.get("confirm"), request.get("agree")).name}
-            case _:
-                return {"error": "there is nothing of that name"}, 404
-        return found, 200
+        folder, work = self._folder, self._work
+        makers: dict[str, Callable[[], dict[str, Any]]] = {
+            "ledger": lambda: {"name": folder.name(new_ledger(folder, request)), **self._state()},
+            "risk": lambda: budget_risk(request),
+            "officer": lambda: OfficersView.of(folder, request.get("ledger")).view(),
+            "columns": lambda: inputs.columns_of(folder, request),
+            "example": lambda: {"said": self._example(), **self._state()},
+            "plan": lambda: self._in_turn(self._plan, request),
+            "expected": lambda: self._in_turn(self._forecast, request),
+            "release": lambda: {"job": work.confirm(request.get("confirm"), request.get("agree")).name},
+        }
+        name = "/".join(route)
+        return answer_json(makers[name]()) if name in makers else answer_json(NOTHING, 404)
 
     def _state(self) -> dict[str, Any]:
         return {
             "folder": self._folder.root.name,
             "tables": self._folder.files(inputs.TABLES),
-            "lists": [
-                *self._folder.files(inputs.LISTS),
-                *self._folder.files(inputs.TABLES),
-            ],  # a table is seldom a public list
+            "lists": self._folder.files(inputs.LISTS) + self._folder.files(inputs.TABLES),  # a table seldom is one
             "ledgers": all_facts(self._folder),
             "done": [_view(job) for job in self._work.done()],
             "asked": self._asked,
@@ -440,36 +425,36 @@ class Answers:
     def _plan(self, request: dict[str, Any]) -> dict[str, Any]:
         """The plan and the word that confirms it."""
         plan = Offer.of(self._folder, request)
-        before, after = plan.room()
+        form, price = plan.question, plan.quote
+        cost, chances, arguments = plan.cost(self._folder.name(form.ledger)), risk(price.guarantee), form.arguments
         self._asked = request
-        form, chances = plan.question, risk(plan.guarantee)
-        name, arguments = self._folder.name(form.ledger), form.arguments
+        posterior = [(percent(one), percent(other)) for one, other in chances.posterior]
         return {
             "confirm": self._work.offer(plan),
-            "k": plan.question.k,
-            "smallest": plan.question.smallest,
+            "k": form.k,
+            "smallest": form.smallest,
             "q": arguments.get("q"),
-            "candidates": plan.candidates,
+            "candidates": price.candidates,
             "by": arguments.get("by", ""),
-            "groups": len(plan.question.groups),
+            "groups": len(arguments.get("groups", ())),
             "groups_per_user": arguments.get("groups_per_user", 1),
-            "asked_of": terminal_safe(plan.question.subject),
-            "mechanism": plan.mechanism.name,
-            "why": plan.why[:1].upper() + plan.why[1:] + ".",
-            "guarantee": in_short(plan.guarantee),
-            "price": plan.price(),
-            "consent": plan.consent(name, after),
-            "caution": caution(plan.guarantee),
-            "unit": plan.question.unit,
+            "asked_of": terminal_safe(form.subject),
+            "mechanism": price.mechanism.name,
+            "why": price.why[:1].upper() + price.why[1:] + ".",
+            "guarantee": in_short(price.guarantee),
+            "caution": caution(price.guarantee),
+            "unit": form.unit,
             "guess": chances.guess,
             "guess_text": percent(chances.guess),
-            "posterior": [(percent(one), percent(other)) for one, other in chances.posterior],
-            "risk": _risk_in_words(plan),
-            "ledger": name,
-            "share_before": before.share,
-            "share_after": after.share,
-            "booked": _charge_text(name, before, after),
-            "spent": SPENT if format_of(str(plan.question.table)) == "parquet" else f"{SPENT[:-1]}{UNREADABLE}",
+            "posterior": posterior,
+            "risk": (
+                f"Someone who gave one {form.unit} a probability of {posterior[0][0]} to be in the data can give it at "
+                f"most {posterior[0][1]} afterwards."
+                if posterior
+                else ""
+            ),
+            "spent": SPENT if format_of(str(form.table)) == "parquet" else f"{SPENT[:-1]}{UNREADABLE}",
+            **cost,
         }
 
     def _forecast(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -521,22 +506,3 @@ def _view_lists(release: Release | GroupedRelease) -> dict[str, Any]:
         "margins": bool(release.margins),
         "ordered": release.ordered,
     }
-
-
-def _charge_text(name: str, before: Standing, after: Standing) -> str:
-    """How the ledger stands now and how it would: what is booked, and what is left."""
-    most = "up to " if after.delta and not after.used_up else ""
-    left = f"{most}{after.left_text} will be left" if after.currency == "epsilon" else f"then {after.admits}"
-    booked = f"{number_text(after.booked)} of {number_text(after.of)}"
-    return f"{name}: {before.so_far} is booked now, {booked} with this release; {left}."
-
-
-def _risk_in_words(plan: Offer) -> str:
-    """What it means for one person, in a sentence."""
-    chances, unit = risk(plan.guarantee), plan.question.unit
-    if not chances.posterior:
-        return ""
-    before, after = chances.posterior[0]
-    now = percent(after)
-    was = percent(before)
-    return f"Someone who gave one {unit} a probability of {was} to be in the data can give it at most {now} afterwards."

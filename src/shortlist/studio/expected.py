@@ -35,17 +35,17 @@ def forecast(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     ValueError
         naming the field, for a description that is none.
     """
-    form, arguments = plan.question, plan.question.arguments
+    form, arguments, mechanism = plan.question, plan.question.arguments, plan.quote.mechanism
     if form.kind == "quantile":
         return {"told": QUANTILE}
-    if isinstance(plan.mechanism, KeySet) and form.k is None:
-        votes = "shared votes (of a person with t names each has 1/sqrt(t))" if plan.mechanism.weighted else "people"
-        bar = f"A name comes out if it has about {about(plan.mechanism.bar)} {votes}"  # to the digits of the release
+    if isinstance(mechanism, KeySet) and form.k is None:
+        votes = "shared votes (of a person with t names each has 1/sqrt(t))" if mechanism.weighted else "people"
+        bar = f"A name comes out if it has about {about(mechanism.bar)} {votes}"  # to the digits of the release
         return {"told": f"{bar}; how many names that are, only the table knows."}
     if form.smallest:
         return {"told": SMALLEST}
     crowd = Crowd.of(plan, request)
-    each = plan.mechanism.guarantee  # of groups, that of one of them
+    each = mechanism.guarantee  # of groups, that of one of them
     if not isinstance(each, PureDP | ApproxDP):
         return {"told": UNKNOWN}
     facts: dict[str, Any] = {
@@ -54,7 +54,7 @@ def forecast(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         "users": crowd.together,
         "shape": request.get("shape"),
         "budget": "approx" if isinstance(each, ApproxDP) else "pure",
-        "domain": "known" if plan.candidates else "unknown",
+        "domain": "known" if plan.quote.candidates else "unknown",
         "ordered": "ordered" in arguments,
         **({"delta": each.delta} if isinstance(each, ApproxDP) else {}),
     }
@@ -62,7 +62,7 @@ def forecast(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     if request.get("quick") is True:
         return {"told": f"{_first_words(estimate)}{WORKING}"}
     answer = planner.ask(facts, each.epsilon)
-    name = plan.mechanism.name
+    name = mechanism.name
     near = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
     chosen = max(near, key=lambda one: len(one["mechanism"]), default=None)
     said = [_describe(answer["described"], chosen, plan, estimate), _numbers(facts), *crowd.words(plan)]
@@ -94,19 +94,20 @@ class Crowd(NamedTuple):
         ValueError
             naming the field, for what is no number.
         """
-        users, items = request.get("users"), plan.candidates or request.get("items")
+        users, items = request.get("users"), plan.quote.candidates or request.get("items")
         guesses = tuple(name for name, number in (("people", users), ("items", items)) if number is None)
         users, items = GUESS if users is None else users, GUESS if items is None else items
         for name, number in (("users", users), ("items", items)):
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:
                 raise ValueError(f"{name}: write a whole number, for example 50000")
-        groups = len(plan.question.groups)
+        groups = len(plan.question.arguments.get("groups", ()))
         among = users * min(plan.question.arguments.get("groups_per_user", 1), groups) // groups if groups else users
         return cls(users, items, max(1, among), guesses)
 
     def words(self, plan: Offer) -> list[str]:
         """What the numbers stand for, as sentences."""
-        arguments, groups = plan.question.arguments, plan.question.groups
+        arguments = plan.question.arguments
+        groups = arguments.get("groups", ())
         each_in = arguments.get("groups_per_user", 1)
         each = f", each in {each_in}," if each_in > 1 else ""
         in_groups = (
@@ -118,7 +119,7 @@ class Crowd(NamedTuple):
             in_groups: bool(groups),
             in_one: "by" in arguments and not groups,
             "People are here those who have rows that count.": "where" in arguments,
-            f"Fewer than {plan.question.k} may come out: a name needs enough people.": plan.candidates is None,
+            f"Fewer than {plan.question.k} may come out: a name needs enough people.": plan.quote.candidates is None,
             f"{' and '.join(f'{GUESS:,} {what}' for what in self.guesses)} are only a guess.": bool(self.guesses),
         }
         return [sentence for sentence, holds in said.items() if holds]
@@ -137,7 +138,7 @@ class Estimate(NamedTuple):
 
 def _estimate(plan: Offer, facts: dict[str, Any]) -> Estimate | None:
     """Of the mechanism that will run, where it has a law and few items are asked for."""
-    law = getattr(plan.mechanism, "quality", None)
+    law = getattr(plan.quote.mechanism, "quality", None)
     if law is None or facts["k"] is None or facts["k"] > MOST_QUICK:
         return None
     try:
@@ -146,7 +147,7 @@ def _estimate(plan: Offer, facts: dict[str, Any]) -> Estimate | None:
         with rough():
             quality = law(scores)
         wanted = "values" in plan.question.arguments
-        margins = plan.mechanism.release(scores).margins if wanted else None
+        margins = plan.quote.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
         return None
     return Estimate(quality.top, quality.recall, margins[0].half_width if margins else None)

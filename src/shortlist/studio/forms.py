@@ -7,13 +7,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.checks import number_text
 from shortlist.ledger.filter import charge_amounts, price_text, spent_of
-from shortlist.mechanisms import Mechanism
-from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
+from shortlist.privacy import ApproxDP, Ledger, PureDP
 from shortlist.quotes import Quote
 from shortlist.studio import inputs
 from shortlist.studio.inputs import Folder, open_ledger, read_field
@@ -97,11 +96,6 @@ class Form:
     @property
     def unit(self) -> str:
         return str(self.arguments.get("unit", "user"))
-
-    @property
-    def groups(self) -> list[str]:
-        """The public groups; none if they come from the data, or if there is one list."""
-        return list(self.arguments.get("groups", ()))
 
     @property
     def smallest(self) -> bool:
@@ -223,16 +217,11 @@ def _arguments_of(kind: str, fields: dict[str, Any], candidates: Path | tuple[An
     return arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """What a question would cost and run, before anything private is read."""
 
     question: Form
-    mechanism: Mechanism
-    why: str
-    candidates: int | None
-    guarantee: Guarantee
-    charge: Guarantee
+    quote: Quote
 
     @classmethod
     def of(cls, folder: Folder, request: dict[str, Any]) -> Offer:
@@ -240,32 +229,34 @@ class Offer:
         form = Form.of(folder, request)
         price = form.quote()
         inputs.check_large(price.guarantee, request)
-        return cls(form, price.mechanism, price.why, price.candidates, price.guarantee, price.charge)
+        return cls(form, price)
 
-    def room(self) -> tuple[Standing, Standing]:
-        """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
+    def cost(self, name: str) -> dict[str, Any]:
+        """What the page says of its cost, in the numbers of the ledger of that name.
+
+        It is refused, as the ledger would, if there is no room.
+        """
         ledger = open_ledger(self.question.ledger)
-        return ledger.standing, ledger.standing_if(
-            ledger.with_room(self.charge, self.guarantee), unit=f"{self.question.unit} (add-remove)"
-        )
-
-    def consent(self, name: str, after: Standing) -> str:
-        """What the analyst agrees to, in the ledger's own numbers."""
-        price, whole = self.price(), number_text(after.of)
-        waits = ", once somebody else has approved it" if open_ledger(self.question.ledger).terms.approval else ""
-        counted = price.startswith(f"{after.currency} ")
-        of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
-        if counted and after.currency == "epsilon":
-            # By which rule it counts depends on the charge.
+        terms, before = ledger.terms, ledger.standing
+        charge = ledger.with_room(self.quote.charge, self.quote.guarantee)
+        after = ledger.standing_if(charge, unit=f"{self.question.unit} (add-remove)")
+        price = price_text(spent_of(terms, charge_amounts(terms, charge).where(terms.limits)))
+        whole, so_far = number_text(after.of), number_text(after.booked)
+        counts = price.startswith(f"{after.currency} ")  # by which rule the ledger counts depends on the charge
+        of = f"of the {whole} in {name}" if counts else f"from {name}, whose budget is {after.currency} {whole}"
+        waits = ", once somebody else has approved it" if terms.approval else ""
+        left = then = f"then {after.admits}"
+        if after.currency == "epsilon":
             most = "up to " if after.delta and not after.used_up else ""
-            return f"I spend {price} {of}{waits}; {most}{after.left_text} will be left."
-        return f"I spend {price} {of}{waits}; then {after.admits}."
-
-    def price(self) -> str:
-        """What is booked for it, in words."""
-        ledger = open_ledger(self.question.ledger)
-        charge = ledger.with_room(self.charge, self.guarantee)
-        return price_text(spent_of(ledger.terms, charge_amounts(ledger.terms, charge).where(ledger.terms.limits)))
+            left = f"{most}{after.left_text} will be left"
+        return {
+            "ledger": name,
+            "price": price,
+            "share_before": before.share,
+            "share_after": after.share,
+            "consent": f"I spend {price} {of}{waits}; {left if counts else then}.",
+            "booked": f"{name}: {before.so_far} is booked now, {so_far} of {whole} with this release; {left}.",
+        }
 
 
 def _read_candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...]) -> Path | tuple[Any, ...] | None:
