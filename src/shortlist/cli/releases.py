@@ -287,15 +287,23 @@ def tell_charge(charge: Callable[[], int | None]) -> Iterator[None]:
         raise
 
 
+FILES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "out": ("written to", (".csv", ".parquet")),
+    "plot": ("drawn to", (".png", ".svg", ".pdf")),
+    "report": ("reported in", (".html",)),
+}
+"""Options that name a file: what is said of it afterwards, and how its name may end."""
+REASONS = {errno.EPIPE: "nobody reads it any more", errno.ENOSPC: "the disk is full"}
+"""Why something could not be delivered; never in the words of a library."""
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """How a release is printed, and the files it goes to."""
 
     shown: Format
     quiet: bool
-    out: str | None
-    plot: str | None
-    report: str | None
+    files: Mapping[str, str]
     title: str
 
     @classmethod
@@ -310,51 +318,52 @@ class Delivery:
         form = Format.json if as_json else shown or Format.table
         if form is Format.parquet and sys.stdout is not None and sys.stdout.isatty():
             raise typer.BadParameter("parquet is no text: send it to a file, or give --out list.parquet")
-        out, plot, report = (values.get(name) for name in ("out", "plot", "report"))
-        if out is None and report is None:
+        files = {name: values[name] for name in FILES if values.get(name) is not None}
+        out = files.get("out", "")
+        if not out and "report" not in files:
             output.check_shown()
-        if out is not None:
-            output.check_writable("--out", out, (".csv", ".parquet"), inputs)
-            if out.lower().endswith(".csv"):
-                output.check_writable("--out", metadata_path(out), (".json",), inputs)
-            else:
-                check_path(os.path.realpath(out))
-        if plot is not None:
-            output.check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
+        for name, path in files.items():
+            output.check_writable(
+                f"--{name}", path, FILES[name][1], [*inputs, *([out] if name == "plot" and out else [])]
+            )
+        if out.lower().endswith(".csv"):
+            output.check_writable("--out", metadata_path(out), (".json",), inputs)
+        elif out:
+            check_path(os.path.realpath(out))
+        if "plot" in files:
             _check_matplotlib()
-        if report is not None:
-            output.check_writable("--report", report, (".html",), inputs)
-        return cls(form, bool(values.get("quiet")), out, plot, report, title)
+        return cls(form, bool(values.get("quiet")), files, title)
 
     def deliver(self, release: Release | GroupedRelease) -> None:
         """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second."""
-        files: tuple[tuple[str, str | None, Callable[[str], None]], ...] = (
-            ("written to", self.out, lambda path: write_table(path, release.columns(), note=release.note)),
-            ("drawn to", self.plot, lambda path: _draw(release, path)),
-            ("reported in", self.report, lambda path: release.report(path, title=self.title)),
-        )
+        write: dict[str, Callable[[str], None]] = {
+            "out": lambda path: write_table(path, release.columns(), note=release.note),
+            "plot": lambda path: _draw(release, path),
+            "report": lambda path: release.report(path, title=self.title),
+        }
         failed, written = [], []
         if sys.stdout is not None:  # otherwise it goes to a file, as was checked before the charge
             COMMAND.check()
             try:
                 self._show(release)
             except Exception as error:
-                failed.append(f"the list could not be shown ({_reason(error)})")
-        for done, path, write in files:
-            if path is None:
-                continue
-            there = os.path.exists(path)
+                failed.append(f"shown ({_reason(error)})")
+        for name, path in self.files.items():
+            there, done = os.path.exists(path), f"{FILES[name][0]} {path}"
             COMMAND.check()
             try:
-                write(path)
+                write[name](path)
             except Exception as error:
-                failed.append(f"the list could not be {done} {path} ({_reason(error)})")
+                failed.append(f"{done} ({_reason(error)})")
             else:
-                written.append(f"{done} {path}{_access(path, there)}")
+                own = os.name == "posix" and not os.stat(path).st_mode & 0o077
+                replaced = ", in place of what was there" if there else ""
+                written.append(f"{done}{replaced}{', readable by you alone' if own else ''}")
                 if path.lower().endswith(".csv"):
                     written.append(f"what it means to {metadata_path(path)}")
         if failed:
-            raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
+            said = "; ".join(f"the list could not be {one}" for one in failed)
+            raise OSError(f"{said}; what was released is released, and charged where there is a ledger")
         heard = sys.stdout is not None or self.shown is not Format.table
         if written and heard and not self.quiet:  # what programs read stays alone on its stream
             output.echo_lines(terminal_safe("; ".join(written)), err=self.shown is not Format.table)
@@ -362,35 +371,24 @@ class Delivery:
     def _show(self, release: Release | GroupedRelease) -> None:
         """Print it, and see that it arrived: what waits in a buffer would get lost in silence."""
         try:
-            self._print(release)
+            if self.shown is Format.json:
+                output.echo_json(release.to_json())
+            elif self.shown is Format.csv:
+                sys.stdout.write(csv_table(release.columns()))
+            elif self.shown is Format.parquet:
+                _send_parquet(release)
+            elif self.quiet:
+                typer.echo("\n".join("\t".join(row) for row in zip(*release.texts().values(), strict=True)))
+            else:
+                show(release)
             sys.stdout.flush()
         except BrokenPipeError:
             output.forget_output()
             raise
 
-    def _print(self, release: Release | GroupedRelease) -> None:
-        if self.shown is Format.json:
-            output.echo_json(release.to_json())
-        elif self.shown is Format.csv:
-            sys.stdout.write(csv_table(release.columns()))
-        elif self.shown is Format.parquet:
-            _send_parquet(release)
-        elif self.quiet:
-            typer.echo("\n".join("\t".join(row) for row in zip(*release.texts().values(), strict=True)))
-        else:
-            show(release)
-
 
 def _reason(error: Exception) -> str:
-    """Why something could not be delivered, in words where there are some; never in those of a library."""
-    told = {errno.EPIPE: "nobody reads it any more", errno.ENOSPC: "the disk is full"}
-    return told.get(getattr(error, "errno", None) or 0, type(error).__name__)
-
-
-def _access(path: str, replaced: bool) -> str:
-    """What became of a file that was there, and whether others on this machine may read it."""
-    own = os.name == "posix" and not os.stat(path).st_mode & 0o077
-    return (", in place of what was there" if replaced else "") + (", readable by you alone" if own else "")
+    return REASONS.get(getattr(error, "errno", None) or 0, type(error).__name__)
 
 
 def _send_parquet(release: Release | GroupedRelease) -> None:
