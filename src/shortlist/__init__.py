@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from shortlist import tables as tables
     from shortlist import testing
     from shortlist import tuning as tuning
-    from shortlist.api import select, top_k
+    from shortlist.api import keys, quantile, quote, select, top_k
     from shortlist.audit import audit
     from shortlist.example import example
-    from shortlist.from_data import keys
     from shortlist.pages.summary import risk
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
-    from shortlist.quantiles import quantile
-    from shortlist.quotes import quote
     from shortlist.release import GroupedRelease, Release
     from shortlist.scores import GroupedScores, Scores
     from shortlist.tables import count
@@ -84,11 +81,11 @@ _ON_DEMAND = {
     "count": "shortlist.tables",
     "epsilon_for": "shortlist.planning",
     "example": "shortlist.example",
-    "keys": "shortlist.from_data",
+    "keys": "shortlist.api",
     "risk": "shortlist.pages.summary",
     "plan": "shortlist.planning",
-    "quantile": "shortlist.quantiles",
-    "quote": "shortlist.quotes",
+    "quantile": "shortlist.api",
+    "quote": "shortlist.api",
     "select": "shortlist.api",
     "top_k": "shortlist.api",
     "tune": "shortlist.tuning",

@@ -4,15 +4,15 @@ import json
 import os
 import re
 import signal
+from typing import Any
 
 import polars as pl
 import pytest
 
+import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP
 from shortlist._files import sweep
 from shortlist.cli import app as cli
-from shortlist.mechanisms import NoisyMax
-from shortlist.paid_release import Booked
 from shortlist.tables.count import open_table
 from shortlist.tables.question import Question
 from tests.helpers.storm import HOME, MissedError, Storm, interrupt
@@ -67,11 +67,10 @@ def test_a_paid_release_that_is_interrupted_is_paid_for_if_it_was_drawn(home):
     drawn = []
 
     def work():
-        accepted = open_table("rows.csv", ASKED, KNOWN).schema()
-        paid = Booked.of(NoisyMax(epsilon=1.0), accepted, book, "storm")
-        drawn.append(paid.release(open_table("rows.csv", ASKED, KNOWN).count()).items)
+        asked: Any = {"user": "user", "item": "item", "candidates": KNOWN, "ledger": book, "purpose": "storm"}
+        drawn.append(sl.select("rows.csv", epsilon=1.0, **asked).item)
 
-    storm = Storm(work, ["paid_release.py", "tables/remote_scores.py"])
+    storm = Storm(work, ["execute.py", "tables/remote_scores.py"])
     for place in storm.places[:: sized(2, full=1)]:
         before, lists = len(book.entries()), len(drawn)
         with pytest.raises(KeyboardInterrupt):

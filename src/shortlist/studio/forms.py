@@ -12,10 +12,10 @@ from typing import Any
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.checks import number_text
+from shortlist.api import Quote
 from shortlist.ledger.filter import charge_amounts, price_text, spent_of
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
-from shortlist.quotes import Quote
 from shortlist.scores import read_bound
 from shortlist.studio.inputs import (
     LEDGER_SECONDS,
