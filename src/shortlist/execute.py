@@ -11,8 +11,7 @@ import hashlib
 import math
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -20,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shortlist._arrays import Frame, checked_flag
+from shortlist._arrays import Frame
 from shortlist._files import leave_spill_folder
 from shortlist._runtime import changed, late, settle
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
@@ -68,8 +67,15 @@ def execute(query: Query) -> Release | GroupedRelease:
     plan = make_plan(query, data.facts, budget, data.schema())
     warn(plan)
     reservation = None if ledger is None else plan.reserve(data.note, secure=random.secure)
-    with note_charge(query, reservation):
+    try:
+        if query.progress is not None:
+            query.progress(0.0)
         scores = data.read(query.progress)
+    except BaseException as error:
+        if reservation is not None:
+            entry = reservation.number
+            error.add_note(f"The ledger was charged before a row was read, and the charge stays: entry {entry}.")
+        raise
     release = plan.draw(scores, random, reservation)
     if query.is_table:
         leave_spill_folder()
@@ -82,7 +88,6 @@ def quote_query(query: Query, *, header: bool) -> tuple[Plan, int | None]:
     plan = plan_by_words(query, data, budget)
     if plan is None or (header and query.is_table):
         plan = make_plan(query, data.facts, budget, data.schema())
-    warn_large_delta(plan)
     scores = plan.accepted
     is_list = isinstance(scores, Scores) and scores.public and query.call != "quantile"
     return plan, len(scores) if is_list else data.size
@@ -128,11 +133,11 @@ class InMemory:
 
     @classmethod
     def of(cls, query: Query) -> InMemory:
-        source, written, parallel = query.source, query.score_options, query.parallel
+        source, written = query.source, query.written
         scores: Scores | GroupedScores
         if isinstance(source, list | tuple) and source and isinstance(source[0], Scores | list | tuple | np.ndarray):
-            scores = GroupedScores._of_vectors(source, parallel, written)  # type: ignore[arg-type]
-        elif parallel is not False and checked_flag("parallel", parallel):
+            scores = GroupedScores._of_vectors(source, query.parallel, written)  # type: ignore[arg-type]
+        elif query.parallel:
             raise TypeError("parallel is for a list of score lists: leave it out")
         elif not isinstance(source, GroupedScores):
             scores = as_scores(source, **written)
@@ -167,7 +172,7 @@ def open_query(query: Query) -> tuple[Data, Budget]:
     data: Data
     if query.is_table:
         data = late("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
-        if query.parallel is not False and checked_flag("parallel", query.parallel):
+        if query.parallel:
             raise TypeError("parallel is for a list of score lists: leave it out")
     else:
         data = InMemory.of(query)
@@ -191,6 +196,8 @@ class Plan:
     """Those that were accepted: counted, or what is public of them. None for a list of which the arguments tell all."""
     choices: dict[int | None, Choice]
     """What draws, by k."""
+    first: Choice
+    """One for all, or that of the first group."""
     sizes: dict[Hashable, int | None] | None
     """k by group, where each has its own."""
     guarantee: Guarantee
@@ -200,11 +207,6 @@ class Plan:
     charge: Guarantee
     costs: dict[Guarantee, Guarantee]
     """The charges of single groups, each different one once, and the guarantee beside each."""
-
-    @property
-    def first(self) -> Choice:
-        """One for all, or that of the first group."""
-        return next(iter(self.choices.values()))
 
     def k_of(self, key: Hashable) -> int | None:
         """Return k of a group."""
@@ -243,9 +245,10 @@ class Plan:
             drawn = [self.choices[k].mechanism._draw(scores._group(n), random) for n, k in enumerate(ks)]
         named = scores._name([Pick(n, outcome.indices or (), outcome.by_weight) for n, outcome in enumerate(drawn)])
         listed = [n for n, names in enumerate(named) if scores.public_groups or names]
+        keys = scores.groups if scores.public_groups else scores._names.keys(listed)
         releases = {
             key: self._release_group(scores, n, ks[n], drawn[n], named[n], secure=random.secure)
-            for key, n in zip(_keys(scores, listed), listed, strict=True)
+            for key, n in zip(keys, listed, strict=True)
         }
         mechanism, why, *_ = self.first
         return GroupedRelease(
@@ -299,11 +302,11 @@ class Plan:
 def make_plan(query: Query, facts: Facts, budget: Budget, scores: Scores | GroupedScores | None) -> Plan:
     """Return what runs and what it costs. Refuse what does not fit, from public facts alone."""
     if not isinstance(scores, GroupedScores):
-        choice = choose(query, facts, query.k, budget)
-        mechanism, choices = choice.mechanism, {query.k: choice}
+        first = choose(query, facts, query.k, budget)
+        mechanism, choices = first.mechanism, {query.k: first}
         costs = {mechanism.charge: mechanism.guarantee} if scores is None else _costs(scores, None, choices)
         [(charge, guarantee)] = costs.items()
-        return Plan(query, scores, choices, None, guarantee, budget, charge, costs)
+        return Plan(query, scores, choices, first, None, guarantee, budget, charge, costs)
     if not scores.public_groups and (query.values or query.gaps):
         raise bad_value("values and gaps need public groups: give $groups=[...] to count, or leave them out")
     sizes, many = _sizes(scores, query.k), scores.groups_per_user
@@ -311,7 +314,7 @@ def make_plan(query: Query, facts: Facts, budget: Budget, scores: Scores | Group
 
     def plan(share: Budget) -> Plan:
         choices = {number: choose(query, facts, number, share) for number in numbers}
-        whole = Plan(query, scores, choices, sizes, budget, share, share, {})
+        whole = Plan(query, scores, choices, choices[numbers[0]], sizes, budget, share, share, {})
         costs = _costs(scores, whole.k_of, choices)
         charge = next(iter(costs)) if len(costs) == 1 else share
         return replace(whole, charge=charge.repeat(many), costs=costs)
@@ -396,24 +399,18 @@ def _sizes(scores: GroupedScores, k: Any) -> dict[Hashable, int | None] | None:
 
 def warn(plan: Plan) -> None:
     """Warn once where an epsilon or a delta promises nothing, unless that was written down."""
-    warn_large_delta(plan)
     epsilon = 0.0 if plan.query.allow_large else as_epsilon(plan.guarantee)
-    if epsilon > ABSURD_EPSILON:
-        warnings.warn(
-            f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
-            "and write a smaller one; or allow_large=True if the data are public or made up",
-            PrivacyWarning,
-            stacklevel=_calls_inside(),
-        )
-
-
-def warn_large_delta(plan: Plan) -> None:
-    """Warn where delta is the probability that one user's own item comes out, and is not small."""
     delta = getattr(plan.share, "delta", 0.0) if plan.first.names_from_data else 0.0
     if delta > LARGE_DELTA:
         text = Text(
             f"$delta={delta:g} lets one person's own item out with that chance; "
             "write a delta well below one over the number of people"
+        )
+        warnings.warn(PrivacyWarning(text), stacklevel=_calls_inside())
+    if epsilon > ABSURD_EPSILON:
+        text = Text(
+            f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
+            "and write a smaller one; or allow_large=True if the data are public or made up"
         )
         warnings.warn(PrivacyWarning(text), stacklevel=_calls_inside())
 
@@ -424,21 +421,6 @@ def _calls_inside() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
         frame, calls = frame.f_back, calls + 1
     return calls
-
-
-@contextmanager
-def note_charge(query: Query, reservation: Reservation | None) -> Iterator[None]:
-    """Reading begins once the charge is there: what goes wrong then says that the charge stays."""
-    if query.progress is not None:
-        query.progress(0.0)
-    try:
-        yield
-    except BaseException as error:
-        if reservation is not None:
-            error.add_note(
-                f"The ledger was charged before a row was read, and the charge stays: entry {reservation.number}."
-            )
-        raise
 
 
 def drop_below(release: Release, at_least: float) -> Release:
@@ -489,14 +471,6 @@ def _sources(scores: Scores | GroupedScores) -> str:
         return text
     digest = hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
     return f"{len(parts)} lists, in full words of sha256 {digest}"
-
-
-def _keys(scores: GroupedScores, listed: list[int]) -> Sequence[Hashable]:
-    """Return the keys of the groups that are listed: all of them, where they are public."""
-    if scores.public_groups:
-        return scores.groups
-    assert scores._names is not None
-    return scores._names.keys(listed)
 
 
 def _notes(scores: GroupedScores) -> tuple[str, ...]:

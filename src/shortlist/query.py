@@ -59,18 +59,18 @@ ALL = "top_k select keys quantile"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Query:
-    """What a call asks for: which source, which columns and rows, what of them, and at what price.
-
-    `written` are the names of the options that the caller wrote of those that say what the source is.
-    """
+    """What a call asks for: which source, which columns and rows, what of them, and at what price."""
 
     call: str
     source: Any
-    written: tuple[str, ...] = ()
+    written: Mapping[str, Any]
+    """The options that were written, of those that say what the source is."""
+    is_table: bool
+    """Whether the source is a table, or values that are asked for quantiles: then it is read after the charge."""
 
     k: Any = _option("plan", "top_k", "How many items; None lets the data choose, which needs a delta.")
     q: float | Fraction | Iterable[float | Fraction] = _option("plan", "quantile", "Which quantiles, from 0 to 1.", 0.5)
-    parallel: bool = _option("plan", "top_k", "Whether no user is in more than one of several lists of scores.", False)
+    parallel: bool = _option("plan", "top_k", "Whether no user is in two of several lists.", False, checked_flag)
 
     user: str | None = _option("table", ALL, "The column of users.")
     item: str | Iterable[str] | None = _option(
@@ -148,17 +148,8 @@ class Query:
             raise _unknown(min(question.keys() - GroupOptions.__annotations__.keys()))
         source = words.pop("scores" if "scores" in words else "rows")
         one = {"k": 1, "ordered": True} if call == "select" else {}
-        return cls(call=call, source=source, written=tuple(question), **one, **words, **question)
-
-    @property
-    def is_table(self) -> bool:
-        """Whether the source is a table, or values that are asked for quantiles: then it is read after the charge."""
-        return self.call in ("keys", "quantile") or not TABLE_OPTIONS.isdisjoint(self.written)
-
-    @property
-    def score_options(self) -> dict[str, Any]:
-        """The options of `Scores` that were written."""
-        return {name: getattr(self, name) for name in self.written}
+        is_table = call in ("keys", "quantile") or not TABLE_OPTIONS.isdisjoint(question)
+        return cls(call=call, source=source, written=question, is_table=is_table, **one, **words, **question)
 
 
 OPTIONS: dict[str, Option] = {

@@ -50,8 +50,8 @@ def test_an_order_comes_from_a_list(k, noise):
 def test_too_many_sets_are_not_weighed():
     assert isinstance(automatic(5000, BUDGET, False, None)[0], LimitedDomainTopK)
     with pytest.warns(UserWarning, match="delta=0.6"):
-        quote = sl.quote(sl.top_k, Scores(COUNTS, monotone=True), 2, budget=ApproxDP(1.0, 0.6))
-    assert isinstance(quote.mechanism, LimitedDomainTopK)
+        release = sl.top_k(Scores(COUNTS, monotone=True), 2, budget=ApproxDP(1.0, 0.6))
+    assert release.why.startswith("auto: LimitedDomainTopK")
 
 
 def test_top_k_with_a_delta_needs_no_candidates(scores):
