@@ -64,7 +64,7 @@ def execute(query: Query) -> Release | GroupedRelease:
     known = plan_by_words(query, data, budget) if query.is_table else None  # before the header is looked at
     if known is not None and ledger is not None:
         ledger.check(known.charge, known.guarantee, unit=f"{query.unit} (add-remove)", fresh=False)
-    plan = make_plan(query, data.facts, budget, data.schema())
+    plan = make_plan(query, budget, data.schema())
     warn(plan)
     reservation = None if ledger is None else plan.reserve(data.note, secure=random.secure)
     try:
@@ -87,22 +87,15 @@ def quote_query(query: Query, *, header: bool) -> tuple[Plan, int | None]:
     data, budget = open_query(query)
     plan = plan_by_words(query, data, budget)
     if plan is None or (header and query.is_table):
-        plan = make_plan(query, data.facts, budget, data.schema())
+        plan = make_plan(query, budget, data.schema())
     scores = plan.accepted
-    is_list = isinstance(scores, Scores) and scores.public and query.call != "quantile"
-    return plan, len(scores) if is_list else data.size
+    if isinstance(scores, Scores) and scores.public and query.call != "quantile":
+        return plan, len(scores)
+    return plan, data.size
 
 
 class Data(Protocol):
     """What a query is about, before it is read."""
-
-    @property
-    def facts(self) -> Facts:
-        """What matters for the choice of a mechanism."""
-
-    @property
-    def is_grouped(self) -> bool:
-        """Whether there are groups."""
 
     @property
     def size(self) -> int | None:
@@ -112,8 +105,8 @@ class Data(Protocol):
     def note(self) -> str:
         """What a ledger notes beside the table and its columns."""
 
-    def preview(self) -> Scores | GroupedScores | None:
-        """All that is public, by the arguments alone; None where these do not tell it."""
+    def preview(self) -> Scores | GroupedScores | Facts | None:
+        """What is public by the arguments alone; None if these do not tell what it costs."""
 
     def schema(self) -> Scores | GroupedScores:
         """All that is public, by the names and types of columns too."""
@@ -147,15 +140,6 @@ class InMemory:
             scores = source
         return cls(scores if query.largest else scores._negate())
 
-    @property
-    def facts(self) -> Facts:
-        scores = self.scores
-        return Facts(scores.public, scores.most, scores._template._capped is not None)
-
-    @property
-    def is_grouped(self) -> bool:
-        return isinstance(self.scores, GroupedScores)
-
     def preview(self) -> Scores | GroupedScores:
         return self.scores
 
@@ -184,7 +168,7 @@ def open_query(query: Query) -> tuple[Data, Budget]:
 def plan_by_words(query: Query, data: Data, budget: Budget) -> Plan | None:
     """Return the plan that the arguments alone tell, with no header looked at; None if only an engine knows it all."""
     known = data.preview()
-    return None if known is None and data.is_grouped else make_plan(query, data.facts, budget, known)
+    return None if known is None else make_plan(query, budget, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +176,8 @@ class Plan:
     """What will run and what it costs, from public facts alone."""
 
     query: Query
-    accepted: Scores | GroupedScores | None
-    """Those that were accepted: counted, or what is public of them. None for a list of which the arguments tell all."""
+    accepted: Scores | GroupedScores | Facts
+    """Scores that were accepted: counted, or what is public of them."""
     choices: dict[int | None, Choice]
     """What draws, by k."""
     first: Choice
@@ -216,26 +200,24 @@ class Plan:
     def reserve(self, note: str, *, secure: bool) -> Reservation:
         """Reserve the charge in the ledger, before anything is looked at. Of groups nothing of it comes back."""
         (mechanism, _, keeps_order, _), scores, least = self.first, self.accepted, self.query.at_least
-        assert scores is not None
+        assert not isinstance(scores, Facts)
         assert self.query.ledger is not None
         order = "as a set" if mechanism.ordered and not keeps_order else ""
         rest = "" if least is None else f"noisy values below {least!r} left out"
         said = "; ".join(filter(None, (note, order, rest)))
-        one = isinstance(scores, Scores)
         return self.query.ledger.reserve(
             self.charge,
             self.guarantee,
-            refundable=mechanism.refundable if one else (),
+            refundable=mechanism.refundable if isinstance(scores, Scores) else (),
             purpose=self.query.purpose,
-            mechanism=repr(mechanism) if one else describe_groups(self, scores),
+            mechanism=repr(mechanism) if isinstance(scores, Scores) else describe_groups(self, scores),
             unit=f"{scores.unit} ({scores.neighbours})",
             source=ledger_note(_sources(scores), largest=not scores._negated, secure=secure, said=said),
         )
 
     def draw(self, scores: Any, random: Source, reservation: Reservation | None) -> Release | GroupedRelease:
         """Draw from scores that were accepted and paid for, exactly: once for each group."""
-        k_of = None if isinstance(scores, Scores) else self.k_of
-        if scores is not self.accepted and _costs(scores, k_of, self.choices) != self.costs:
+        if scores is not self.accepted and _costs(scores, self.choices, self.k_of) != self.costs:
             raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
         if isinstance(scores, Scores):
             release = self.first.mechanism._sample_and_release(scores, random, reservation)
@@ -291,20 +273,25 @@ class Plan:
         if choice.why:
             why = choice.why if query.call == "keys" else f"auto: {choice.why}"
         if query.call == "quantile":
-            shared = self.accepted is not None and self.accepted._template.largest_sensitivity > 1
-            notes = (*notes, OUTSIDE, *[SHARED + " in a group" * isinstance(self.accepted, GroupedScores)] * shared)
+            shared: Any = self.accepted
+            in_group = " in a group" * isinstance(shared, GroupedScores)
+            notes = (*notes, OUTSIDE, *[SHARED + in_group] * (shared._template.largest_sensitivity > 1))
         elif query.call != "keys":
             extras = _extras_of(k) if extras is NOTHING_ELSE else changed(extras, asked=None if k is None else int(k))
         release = settle(release, why=why, extras=extras, notes=notes)
         return release if query.at_least is None else drop_below(release, query.at_least)
 
 
-def make_plan(query: Query, facts: Facts, budget: Budget, scores: Scores | GroupedScores | None) -> Plan:
+def make_plan(query: Query, budget: Budget, scores: Scores | GroupedScores | Facts) -> Plan:
     """Return what runs and what it costs. Refuse what does not fit, from public facts alone."""
+    if isinstance(scores, Facts):
+        facts = scores
+    else:
+        facts = Facts(scores.public, scores.most, scores._template._capped is not None)
     if not isinstance(scores, GroupedScores):
         first = choose(query, facts, query.k, budget)
         mechanism, choices = first.mechanism, {query.k: first}
-        costs = {mechanism.charge: mechanism.guarantee} if scores is None else _costs(scores, None, choices)
+        costs = {mechanism.charge: mechanism.guarantee} if isinstance(scores, Facts) else _costs(scores, choices)
         [(charge, guarantee)] = costs.items()
         return Plan(query, scores, choices, first, None, guarantee, budget, charge, costs)
     if not scores.public_groups and (query.values or query.gaps):
@@ -315,7 +302,7 @@ def make_plan(query: Query, facts: Facts, budget: Budget, scores: Scores | Group
     def plan(share: Budget) -> Plan:
         choices = {number: choose(query, facts, number, share) for number in numbers}
         whole = Plan(query, scores, choices, choices[numbers[0]], sizes, budget, share, share, {})
-        costs = _costs(scores, whole.k_of, choices)
+        costs = _costs(scores, choices, whole.k_of)
         charge = next(iter(costs)) if len(costs) == 1 else share
         return replace(whole, charge=charge.repeat(many), costs=costs)
 
@@ -328,7 +315,9 @@ def make_plan(query: Query, facts: Facts, budget: Budget, scores: Scores | Group
 
 
 def _costs(
-    scores: Scores | GroupedScores, k_of: Callable[[Hashable], int | None] | None, choices: dict[int | None, Choice]
+    scores: Scores | GroupedScores,
+    choices: dict[int | None, Choice],
+    k_of: Callable[[Hashable], int | None] = lambda key: None,
 ) -> dict[Guarantee, Guarantee]:
     """Return the charges of single lists and the guarantee beside each; refuse lists that do not fit."""
     costs: dict[Guarantee, Guarantee] = {}
@@ -338,7 +327,7 @@ def _costs(
         guarantee, charge = mechanism._privacy_cost(part)
         costs.setdefault(charge, guarantee)
 
-    if k_of is None or (scores._names is not None and not (scores.public_groups and scores.public)):
+    if isinstance(scores, Scores) or (scores._names is not None and not (scores.public_groups and scores.public)):
         for choice in choices.values():  # one list, or groups that are all alike in public
             add(choice.mechanism, scores._template)
         return costs

@@ -147,7 +147,7 @@ class Query:
         if not question.keys() <= GroupOptions.__annotations__.keys():
             raise _unknown(min(question.keys() - GroupOptions.__annotations__.keys()))
         source = words.pop("scores" if "scores" in words else "rows")
-        one = {"k": 1, "ordered": True} if call == "select" else {}
+        one: dict[str, Any] = {"k": 1, "ordered": True} if call == "select" else {}
         is_table = call in ("keys", "quantile") or not TABLE_OPTIONS.isdisjoint(question)
         return cls(call=call, source=source, written=question, is_table=is_table, **one, **words, **question)
 

@@ -59,7 +59,7 @@ class Table:
         rows, written = query.source, query.written
         if written and isinstance(rows, Scores | GroupedScores):
             names = ", ".join(sorted(name for name in written if OPTIONS[name].part == "table"))
-            near = "; did you mean $values=True?" if query.value is True else ""
+            near = "; did you mean $values=True?" if query.written.get("value") is True else ""
             raise bad_type(f"${names}: for a table; these are Scores, which are counted already: leave it out{near}")
         unfit = [name for name in written if OPTIONS[name].part == "scores" and name != "unit"]
         if unfit:
@@ -76,15 +76,6 @@ class Table:
         return cls(query, question, listed)
 
     @property
-    def facts(self) -> Facts:
-        public = self.candidates is not None
-        return Facts(public, self.question.most, self.question.capped(public).weighted)
-
-    @property
-    def is_grouped(self) -> bool:
-        return self.question.grouping is not None
-
-    @property
     def size(self) -> int | None:
         """How many candidates there are, where the list is public and known without an engine."""
         listed = self.candidates
@@ -99,12 +90,13 @@ class Table:
         """What a ledger notes of the public list."""
         return listed_in_words(self.candidates, self.question.items)
 
-    def preview(self) -> GroupedScores | None:
-        """Return what is public of the groups; None for one list, and where only an engine knows the candidates."""
+    def preview(self) -> GroupedScores | Facts | None:
+        """Return what is public of the groups, or of one list; None where only an engine knows the candidates."""
+        public = self.candidates is not None
+        if self.question.grouping is None:
+            return Facts(public, self.question.most, self.question.capped(public).weighted)
         size = self.size
-        if not self.is_grouped or (size is None and self.candidates is not None):
-            return None
-        return self._negate(schema_of_groups(self.question, size, self.query.unit))
+        return None if size is None and public else self._negate(schema_of_groups(self.question, size, self.query.unit))
 
     def schema(self) -> Any:
         return self._negate(self._open(self.question, self.candidates).schema())
@@ -118,7 +110,7 @@ class Table:
         reading: dict[str, Any] = {"memory": query.memory, "multiline": query.multiline, "separator": query.separator}
         return open_table(query.source, question, candidates, unit=query.unit, **reading)
 
-    def _negate(self, scores: Any) -> Any:
+    def _negate(self, scores: GroupedScores) -> GroupedScores:
         return scores if self.query.largest else scores._negate()
 
     def _recount(self, scores: Scores) -> Scores:
@@ -144,7 +136,6 @@ class Values:
     """None for a series in memory."""
     text: TextForm
 
-    facts = Facts()
     size = None
     note = ""
 
@@ -164,10 +155,6 @@ class Values:
         ends = query.lower, query.upper, query.step, query.per_user
         return cls(query, ValueQuestion.of(query.user, query.value, *ends, grouping), text)
 
-    @property
-    def is_grouped(self) -> bool:
-        return self.question is not None and self.question.grouping is not None
-
     def preview(self) -> Scores | GroupedScores:
         query, question = self.query, self.question
         if question is None:
@@ -183,7 +170,7 @@ class Values:
     def read(self, progress: Progress | None) -> Any:
         empty: Any = self.schema()
         votes = self._line.places(progress)
-        return empty._with_votes(votes) if self.is_grouped else empty._with_votes(*votes[0])
+        return empty._with_votes(votes) if isinstance(empty, GroupedScores) else empty._with_votes(*votes[0])
 
     @cached_property
     def _line(self) -> OpenValues:
