@@ -149,8 +149,8 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1, 
 
 @full_size
 def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
-    own = ("top", "deliver", "opened", "whether_booked", "drawn", "released")
-    files = ["cli/releases.py", "cli/releases.py", "cli/output.py", "table_release.py"]
+    own = ("top", "deliver", "opened", "whether_booked", "drawn", "execute")
+    files = ["cli/releases.py", "cli/releases.py", "cli/output.py", "execute.py"]
     ends = storm_of_top(
         home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own, stride=STRIDE
     )
@@ -161,7 +161,7 @@ def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
 def test_keys_are_stopped_at_any_of_their_lines(home, capfd, monkeypatch):
     """Names from the data: of the command, and of all that is done for it between the charge and the list."""
     ends = storm_of_top(
-        home, capfd, monkeypatch, ["cli/releases.py", "from_data.py"], lambda place: place[0] == "line", stride=STRIDE,
+        home, capfd, monkeypatch, ["cli/releases.py", "execute.py"], lambda place: place[0] == "line", stride=STRIDE,
         words=KEYS, listed=KEYS_LIST,
     )  # fmt: skip
     assert len(ends) > 20 // STRIDE
@@ -179,10 +179,9 @@ def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, 
         "_files.py",
         "api.py",
         "choose.py",
-        "list_request.py",
-        "table_release.py",
-        "paid_release.py",
-        "_frames.py",
+        "execute.py",
+        "query.py",
+        "sources.py",
         "release.py",
         "scores.py",
     ]
