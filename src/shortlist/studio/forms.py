@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.checks import number_text
+from shortlist.api import Quote
 from shortlist.ledger.filter import charge_amounts, price_text, spent_of
 from shortlist.privacy import ApproxDP, Ledger, PureDP
-from shortlist.quotes import Quote
 from shortlist.studio import inputs
 from shortlist.studio.inputs import Folder, open_ledger, read_field
 from shortlist.tables.column_names import are_a_candidate
