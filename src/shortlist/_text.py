@@ -234,12 +234,12 @@ def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> st
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """What somebody may have meant who wrote `word`, as the end of a sentence; empty if nothing is near.
 
-    >>> meant("epsilom", ["epsilon", "delta"])
+    >>> suggest("epsilom", ["epsilon", "delta"])
     "; did you mean 'epsilon'?"
-    >>> meant("colour", ["epsilon", "delta"])
+    >>> suggest("colour", ["epsilon", "delta"])
     ''
     """
     names = list(known)
@@ -268,7 +268,7 @@ def other_word(word: str, known: Iterable[str], said: Mapping[str, str] = SAID) 
     names = list(known)
     other = said.get(word, "")
     told = re.match(r"; write (\w+)", other)
-    return other if told is not None and told[1] in names else meant(word, names)
+    return other if told is not None and told[1] in names else suggest(word, names)
 
 
 def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> str:

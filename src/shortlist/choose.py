@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from shortlist._text import meant
+from shortlist._text import suggest
 from shortlist.errors import bad_value
 from shortlist.mechanisms import KeySet, Mechanism, Quantile
 from shortlist.mechanisms.base import Budget, check_budget, check_delta_budget, check_k, check_limit
@@ -87,7 +87,7 @@ def choose(query: Query, facts: Facts, k: int | None, budget: Budget) -> Choice:
 def choose_mechanism(request: Request, method: str = "auto", largest: bool = True) -> Choice:
     """Return the mechanism of this method for a list, or the one that the rule takes."""
     if not isinstance(method, str) or method not in ("auto", *METHODS):
-        near = meant(method, METHODS) if isinstance(method, str) else ""
+        near = suggest(method, METHODS) if isinstance(method, str) else ""
         known = near or f"; write one of 'auto', {', '.join(map(repr, METHODS))}"
         raise bad_value(f"$method={method!r} is not known{known}")
     return _build(request, method, largest)

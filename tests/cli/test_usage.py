@@ -17,7 +17,7 @@ NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("top", "films.parquet"), "give --user COLUMN, the column of people; and --item COLUMN, the column of items"),
+        (("top", "films.parquet"), "give --user COLUMN, the column of users; and --item COLUMN, the column of items"),
         (("top", "--user", "user_id", "--item", "film"), "give FILE, a path or glob"),
         ((*TOP, "--epsilon", "abc"), f"--epsilon {NUMBER}"),
         ((*TOP, "--epsilon", "0,5"), f"--epsilon {NUMBER}: write decimals with a point, and thousands without a comma"),

@@ -62,7 +62,7 @@ def counting():
     """From another thread, while DuckDB counts: the main thread is not in Python."""
     from contextlib import contextmanager
 
-    import shortlist.cli.releases as progress_bar
+    import shortlist.cli.output as progress_bar
     import shortlist.tables.progress as progress
 
     progress.EVERY = 0.0

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import Parameter, Signature
+from types import GenericAlias
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -28,12 +29,11 @@ from shortlist.ledger.ledger import on_server
 from shortlist.mechanisms.registry import METHODS
 from shortlist.pages.summary import notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
+from shortlist.query import OPTIONS
 from shortlist.release import FIGURES, GroupedRelease, Release
 from shortlist.scores import read_bound
 from shortlist.tables.file_sources import files_at
 
-NEEDED = Parameter.empty
-"""The default of an option that has none."""
 BETWEEN = "|"
 """Stands between the parts of a key, where several columns make it."""
 
@@ -52,103 +52,106 @@ def list_methods(incomplete: str) -> list[str]:
     return [name for name in ("auto", *METHODS) if name.startswith(incomplete)]
 
 
-class Option(NamedTuple):
-    """An option of these commands; its name is that of the keyword argument that it gives."""
+COLUMN, COLUMNS, COUNT, NUMBER, FLAG = "COLUMN", "COLUMN ...", "N", "NUMBER", ""
+TYPES: dict[str, Any] = {COLUMNS: list[str], "NUMBER ...": list[float], COUNT: int, NUMBER: float, FLAG: bool}
+"""The type of a value, by what stands for it in the help; all others are texts."""
 
-    commands: str
-    name: str
+
+SHOWN, MEDIAN, METHOD = {"show_default": "table"}, {"show_default": "0.5"}, {"autocompletion": list_methods}
+
+
+class Own(NamedTuple):
+    """What the line says of an option in its own way."""
+
     help: str
-    metavar: str | None = None
-    """None for a flag, which is a `bool`."""
-    type: Any = bool
-    default: Any = None
+    metavar: str = FLAG
     written: str = ""
     """How it is written, if not by its name."""
+    type: Any = None
     more: Mapping[str, Any] = {}
 
-    @property
-    def parameter(self) -> Parameter:
-        """The parameter of a function that typer makes a command of."""
-        kind, default, written = self.type, self.default, self.written
-        if self.metavar is None and kind is bool:
-            default, written = bool(default), written or f"--{self.name.replace('_', '-')}"
-        kind = kind | None if default is None else kind
-        made = output.option(self.help, self.metavar, *([written] if written else []), **self.more)
-        made = output.argument(self.help, str(self.metavar)) if self.name == "source" else made
-        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
+LINE: dict[str, str | Own] = {
+    "source": Own("A path or glob: parquet, CSV or JSON lines.", "FILE"),
+    "user": COLUMN,
+    "one_row_each": Own("In place of --user: each row is a user of its own. Your word."),
+    "item": COLUMNS,
+    "value": Own("The column of numbers or dates; `top` sums them, within --clip.", COLUMN),
+    "lower": "END",
+    "upper": "END",
+    "q": Own("Which quantiles, from 0 to 1; give it several times.", "NUMBER ...", "-q", None, MEDIAN),
+    "step": Own("How fine an answer is; 1 between whole numbers, a day between dates.", "SIZE"),
+    "per_user": Own("What a user's rows count for: share, median, mean, min, max or sum.", "WAY"),
+    "k": Own("How many items; left out, the data choose, which needs a delta.", COUNT, "-k"),
+    "candidates": Own("The public list: a file with one item a line, or a table with the item column.", "FILE"),
+    "epsilon": Own("What it may cost; 0.1 to 3 are common, see `shortlist risk 1`.", NUMBER),
+    "delta": Own("The delta beside epsilon or rho; needed where the data name the items, as for `keys`.", NUMBER),
+    "rho": Own("What it may cost, in zCDP.", NUMBER),
+    "yes_really": Own("Allow an epsilon above 30, which promises nobody anything."),
+    "method": Own(
+        "A mechanism by name; of quantiles permute-and-flip or exponential.",
+        "NAME",
+        more={"autocompletion": list_methods},
+    ),
+    "ordered": FLAG,
+    "smallest": Own("The items with the fewest users; needs --candidates."),
+    "weighted": Own("Whether each user shares one vote among the names.", FLAG, "--weighted/--plain", bool | None),
+    "values": Own("Release noisy values too, with their margins.", FLAG, "--values/--no-values"),
+    "gaps": FLAG,
+    "clip": Own("The least and the most one user adds to one item, as 0,50.", "LOW,HIGH"),
+    "most": COUNT,
+    "where": Own('Which rows count, for example "week >= 40".', "CONDITION"),
+    "by": Own("An answer for each value of this column; several make one key.", COLUMNS),
+    "groups": Own("The public groups, as CH,DE,FR; `top` can take them from the data.", "NAMES"),
+    "groups_per_user": Own("In how many groups one user counts; 1 if not said.", COUNT),
+    "limit": Own("Without candidates: how many of the largest counts may be looked at.", COUNT),
+    "at_least": NUMBER,
+    "ledger": Own("The ledger (file or postgresql://), charged before a row is read.", "LEDGER"),
+    "purpose": Own("What the ledger notes, and a report is called.", "TEXT"),
+    "unit": "WORD",
+    "memory": Own("How much memory to use before going to disk, as 512MB.", "SIZE"),
+    "multiline": Own("Quoted fields of a CSV file may hold line breaks; trust its writer."),
+    "separator": Own("What stands between the fields of a CSV file: a comma if not said; 'tab' for a tab.", "SIGN"),
+    "out": Own("Write the list to this file (.csv or .parquet).", "FILE"),
+    "plot": Own("Draw the list to this file (.png, .svg or .pdf).", "FILE"),
+    "report": Own("Write a page about the release to this file (.html).", "FILE"),
+    "shown": Own("How to print it: table, csv, json or parquet.", "FORMAT", "--format", Format, SHOWN),
+    "as_json": Own("Short for --format json: one JSON object, for programs.", written="--json"),
+    "quiet": Own("Print the list alone, without what it cost."),
+}
+"""The options of these commands, in the order of their help: what stands for a value, or what else is said of it.
 
-ALL = "top keys quantile"
-OPTIONS = (
-    Option(ALL, "source", "A path or glob: parquet, CSV or JSON lines.", "FILE", str, NEEDED),
-    Option("quantile", "value", "The column of numbers or dates.", "COLUMN", str, NEEDED),
-    Option("quantile", "lower", "The lower end of the range: a public number, or a date.", "END", str, NEEDED),
-    Option("quantile", "upper", "The upper end.", "END", str, NEEDED),
-    Option("top keys", "user", "The column of people.", "COLUMN", str, NEEDED),
-    Option("quantile", "user", "The column of people.", "COLUMN", str),
-    Option("quantile", "one_row_each", "In place of --user: each row is a person of its own. Your word."),
-    Option("quantile", "q", "Which quantiles, from 0 to 1; give it several times.", "NUMBER", list[float], written="-q",
-           more={"show_default": "0.5"}),
-    Option("quantile", "step", "How fine an answer is; 1 between whole numbers, a day between dates.", "SIZE", str),
-    Option("quantile", "per_user", "What a person's rows count for: share, median, mean, min, max or sum.", "WAY", str,
-           "share"),
-    Option("top", "item", "The column of items; several make one candidate.", "COLUMN", list[str], NEEDED),
-    Option("keys", "item", "The column of names; several make one name.", "COLUMN", list[str], NEEDED),
-    Option("keys", "most", "For how many names each person counts; without it one vote is shared.", "N", int),
-    Option("top", "k", "How many items; left out, the data choose, which needs a delta.", "N", int, written="-k"),
-    Option("top", "candidates",
-           "The public list: a text file with one item a line, or a table file with the item column.", "FILE", str),
-    Option("top quantile", "epsilon", "What it may cost; 0.1 to 3 are common, see `shortlist risk 1`.", "NUMBER",
-           float),
-    Option("keys", "epsilon", "What it may cost, beside --delta.", "NUMBER", float),
-    Option("top", "delta", "The delta beside epsilon or rho; needed where the data names the candidates.", "NUMBER",
-           float),
-    Option("keys", "delta", "The chance that a name which one person alone brought is shown; needed.", "NUMBER", float),
-    Option("quantile", "delta", "The delta beside epsilon.", "NUMBER", float),
-    Option(ALL, "rho", "What it may cost, in zCDP.", "NUMBER", float),
-    Option(ALL, "yes_really", "Allow an epsilon above 30, which promises nobody anything."),
-    Option("top", "method", "A mechanism by name.", "NAME", str, "auto", more={"autocompletion": list_methods}),
-    Option("quantile", "method", "permute-and-flip or exponential.", "NAME", str, "auto"),
-    Option("top", "ordered", "Release the order too."),
-    Option("top", "smallest", "The items with the fewest users; needs --candidates."),
-    Option("keys", "weighted", "Whether a person shares one vote among the names.", None, bool | None,
-           written="--weighted/--plain"),
-    Option("top", "values", "Release noisy values too, with their margins."),
-    Option("keys", "values", "Noisy counts with the names.", default=True, written="--values/--no-values"),
-    Option("top", "gaps", "Release the lead of each item over the next too."),
-    Option("top", "value", "Score by the sum of this column, within --clip.", "COLUMN", str),
-    Option("top", "clip", "The least and the most one person adds to one item, as 0,50.", "LOW,HIGH", str),
-    Option("top", "most", "Each person keeps at most so many items, drawn from their own.", "N", int),
-    Option("top keys", "where", 'Which rows count, for example "week >= 40".', "CONDITION", str),
-    Option("top", "by", "A list for each value of this column; several make one key.", "COLUMN", list[str]),
-    Option("quantile", "by", "Quantiles for each value of this column; several make one key.", "COLUMN", list[str]),
-    Option("top", "groups", "The public groups, as CH,DE,FR; without it they come from the data.", "NAMES", str),
-    Option("quantile", "groups", "The public groups, as CH,DE,FR; needed with --by.", "NAMES", str),
-    Option("top quantile", "groups_per_user", "In how many groups one person counts; 1 if not said.", "N", int),
-    Option("top", "limit", "Without candidates: how many of the largest counts may be looked at.", "N", int),
-    Option("top", "at_least", "With --values: leave out items whose noisy count is below.", "NUMBER", float),
-    Option("keys", "at_least", "Leave out names whose noisy count is below.", "NUMBER", float),
-    Option(ALL, "ledger", "The ledger (file or postgresql://), charged before a row is read.", "LEDGER", str),
-    Option(ALL, "purpose", "What the ledger notes, and a report is called.", "TEXT", str, ""),
-    Option(ALL, "unit", "What one user is, for the record.", "WORD", str, "user"),
-    Option(ALL, "memory", "How much memory to use before going to disk, as 512MB.", "SIZE", str),
-    Option(ALL, "multiline", "Quoted fields of a CSV file may hold line breaks; trust its writer."),
-    Option(ALL, "separator", "What stands between the fields of a CSV file: a comma if not said; 'tab' for a tab.",
-           "SIGN", str),
-    Option(ALL, "out", "Write the list to this file (.csv or .parquet).", "FILE", str),
-    Option(ALL, "plot", "Draw the list to this file (.png, .svg or .pdf).", "FILE", str),
-    Option(ALL, "report", "Write a page about the release to this file (.html).", "FILE", str),
-    Option(ALL, "shown", "How to print it: table, csv, json or parquet.", "FORMAT", Format, written="--format",
-           more={"show_default": "table"}),
-    Option(ALL, "as_json", "Short for --format json: one JSON object, for programs.", written="--json"),
-    Option(ALL, "quiet", "Print the list alone, without what it cost."),
-)  # fmt: skip
-"""All options of these commands, in the order in which their help has them."""
-SURFACE = {
-    "source", "k", "epsilon", "delta", "rho", "yes_really", "smallest", "one_row_each", "groups", "ledger", "purpose",
-    "out", "plot", "report", "shown", "as_json", "quiet",
-}  # fmt: skip
+One of the library's is here by its name: which commands have it, its default and its help are those of `Query`.
+"""
+CALLS = {"top": "top_k", "keys": "keys", "quantile": "quantile"}
+"""The commands, and the functions that they call."""
+ALONE = {"one_row_each": "quantile", "smallest": "top"}
+"""Options of the line that one command has."""
+NEEDED = {"top": ("source", "user", "item"), "keys": ("source", "user", "item"),
+          "quantile": ("source", "value", "lower", "upper")}  # fmt: skip
+SURFACE = {name for name in LINE if name not in OPTIONS} | {"k", "epsilon", "delta", "groups", "ledger", "purpose"}
 """Options that are no argument of the library's functions, or one that follows from several options."""
+
+
+def make_parameters(command: str) -> Iterator[Parameter]:
+    """The parameters of a function that typer makes this command of."""
+    for name, row in LINE.items():
+        own, declared = row if isinstance(row, Own) else Own("", row), OPTIONS.get(name)
+        if command not in ALONE.get(name, command) or (declared and CALLS[command] not in declared.calls):
+            continue
+        kind, default = own.type or TYPES.get(own.metavar, str), declared.default if declared else None
+        help, metavar, written = own.help or (declared.help if declared else ""), own.metavar.split(" ")[0], own.written
+        if kind is bool:
+            default = bool(default) or (command, name) == ("keys", "values")
+            written = written or f"--{name.replace('_', '-')}"
+        elif name in ("source", *NEEDED[command]):
+            default = Parameter.empty
+        elif isinstance(kind, GenericAlias):
+            default = None
+        made = output.option(help, metavar or None, *([written] if written else []), **own.more)
+        made = output.argument(help, metavar) if name == "source" else made
+        annotation = Annotated[kind | None if default is None else kind, made]
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def read_groups(written: str | None, columns: int) -> list[Any] | None:
@@ -201,15 +204,14 @@ def command(name: str, run: Callable[..., None], help: str) -> Callable[..., Non
         run(context, values)
 
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    own = [one.parameter for one in OPTIONS if name in one.commands.split()]
-    vars(start)["__signature__"] = Signature([context, *own])
+    vars(start)["__signature__"] = Signature([context, *make_parameters(name)])
     start.__doc__, start.__annotations__ = help, {}
     return start
 
 
 FILE = "shortlist.toml"
-IN_FILE = {"user": str, "item": list, "value": str, "separator": str, "unit": str, "ledger": str}
-"""Options that it may hold, and in which type: columns and places, never what is spent."""
+IN_FILE = ("user", "item", "value", "separator", "unit", "ledger")
+"""Options that it may hold, as texts: columns and places, never what is spent."""
 COSTS = ("epsilon", "delta", "rho", "budget", "allow_large", "yes_really")
 
 
@@ -238,11 +240,11 @@ def _check_default(name: str, value: Any) -> Any:
         raise ValueError(f"{FILE} must not say {name}: what a release costs is written where it is spent")
     if name not in IN_FILE:
         raise ValueError(f"{FILE} does not know {name}; it may say {', '.join(IN_FILE)}")
-    kind = IN_FILE[name]
+    several = LINE[name] == COLUMNS
     texts = [value] if isinstance(value, str) else value
-    if not (isinstance(value, str | kind) and all(isinstance(one, str) for one in texts)):
-        raise ValueError(f"{FILE}: {name} must be text{' or a list of texts' * (kind is list)}")
-    return texts if kind is list else value
+    if not (isinstance(value, str | list if several else str) and all(isinstance(one, str) for one in texts)):
+        raise ValueError(f"{FILE}: {name} must be text{' or a list of texts' * several}")
+    return texts if several else value
 
 
 def open_ledger(ledger: str | None, context: typer.Context) -> tuple[Ledger | None, Callable[[], int | None]]:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shortlist._text import as_sentence, meant, terminal_safe
+from shortlist._text import as_sentence, suggest, terminal_safe
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.errors import Argument, ForPython, Text
 from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks, risk
@@ -384,5 +384,5 @@ def check_columns(request: dict[str, Any], columns: Iterable[tuple[str, str]]) -
         raise ValueError("table: read the names of the columns again")
     for field, column in columns:
         if column and column not in known:
-            near = meant(column, known) or f"; it has {', '.join(known[:SHOWN])}{', …' if len(known) > SHOWN else ''}"
+            near = suggest(column, known) or f"; it has {', '.join(known[:SHOWN])}{', …' if len(known) > SHOWN else ''}"
             raise ValueError(f"{field}: the table has no column {column}{near}")
