@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from shortlist._arrays import checked_flag
 from shortlist._runtime import settle
@@ -168,7 +168,16 @@ def options_of(call: str) -> list[Option]:
     return [one for one in OPTIONS.values() if call in one.calls]
 
 
-class TableOptions(PlainWords, total=False):
+class ReadingOptions(TypedDict, total=False):
+    """How a table is read."""
+
+    memory: str | None
+    multiline: bool
+    separator: str | None
+    progress: Callable[[float], None] | None
+
+
+class TableOptions(PlainWords, ReadingOptions, total=False):
     """The options of `Scores` for plain values, and those of `count` for a table: `user` and `item` make it one."""
 
     user: str
@@ -180,10 +189,6 @@ class TableOptions(PlainWords, total=False):
     where: str | None
     groups: Iterable[Hashable] | None
     groups_per_user: int | None
-    memory: str | None
-    multiline: bool
-    separator: str | None
-    progress: Callable[[float], None] | None
 
 
 class GroupOptions(TableOptions, total=False):
