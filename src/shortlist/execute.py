@@ -34,7 +34,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.scores import GroupedScores, Pick, Scores, as_scores
 
 LARGE_DELTA = 1e-3
-LONGEST_WORDS = 10_000
+LONGEST_NOTE = 10_000
 """Characters that a ledger's entry has for groups and their mechanisms; more are told by a hash of them."""
 OUTSIDE = "whatever lies outside the range counts at its ends, and a cell that holds no such value is left out"
 SHARED = "the rows of a person share one vote"
@@ -52,7 +52,7 @@ def execute(query: Query) -> Release | GroupedRelease:
     """
     random, ledger = base.check_source(query.rng), query.ledger
     data, budget = open_query(query)
-    known = plan_by_words(query, data, budget) if query.is_table else None  # before the header is looked at
+    known = plan_by_arguments(query, data, budget) if query.is_table else None  # before the header is looked at
     if known is not None and ledger is not None:
         ledger.check(known.charge, known.guarantee, unit=f"{query.unit} (add-remove)", fresh=False)
     plan = make_plan(query, budget, data.schema())
@@ -76,7 +76,7 @@ def execute(query: Query) -> Release | GroupedRelease:
 def quote_query(query: Query, *, header: bool) -> tuple[Plan, int | None]:
     """Return (what would run and what it costs, how many candidates there are where that is public)."""
     data, budget = open_query(query)
-    plan = plan_by_words(query, data, budget)
+    plan = plan_by_arguments(query, data, budget)
     if plan is None or (header and query.is_table):
         plan = make_plan(query, budget, data.schema())
     scores = plan.accepted
@@ -156,7 +156,7 @@ def open_query(query: Query) -> tuple[Data, base.Budget]:
     return data, budget if ledger is None else ledger.within(budget)
 
 
-def plan_by_words(query: Query, data: Data, budget: base.Budget) -> Plan | None:
+def plan_by_arguments(query: Query, data: Data, budget: base.Budget) -> Plan | None:
     """Return the plan that the arguments alone tell, with no header looked at; None if only an engine knows it all."""
     known = data.preview()
     return None if known is None else make_plan(query, budget, known)
@@ -387,17 +387,17 @@ def warn(plan: Plan) -> None:
             f"$delta={delta:g} lets one person's own item out with that chance; "
             "write a delta well below one over the number of people"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_calls_inside())
+        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
     if epsilon > ABSURD_EPSILON:
         text = Text(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
             "and write a smaller one; or allow_large=True if the data are public or made up"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_calls_inside())
+        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
 
 
-def _calls_inside() -> int:
-    """Return how far a warning of the function that calls this is from the line that called the package."""
+def _external_stacklevel() -> int:
+    """Return the `stacklevel` of a warning of the caller that points to the line which called the package."""
     frame, calls = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
         frame, calls = frame.f_back, calls + 1
@@ -432,7 +432,7 @@ def describe_groups(plan: Plan, scores: GroupedScores) -> str:
             f"k={number} by {choice.mechanism!r} for {', '.join(map(repr, keys)) or 'every group in the data'}"
         )
     text = "; ".join(parts)
-    if len(text) > LONGEST_WORDS:
+    if len(text) > LONGEST_NOTE:
         others = " and others" * (len(parts) > 1)
         digest = hashlib.sha256(text.encode()).hexdigest()
         text = f"{plan.first.mechanism!r}{others} for {len(scores)} groups, in full words of sha256 {digest}"
@@ -447,7 +447,7 @@ def _sources(scores: Scores | GroupedScores) -> str:
     if len(set(parts)) == 1:
         return parts[0]
     text = "; ".join(f"list {place}: {words}" for place, words in enumerate(parts))
-    if len(text) <= LONGEST_WORDS // 2:
+    if len(text) <= LONGEST_NOTE // 2:
         return text
     digest = hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
     return f"{len(parts)} lists, in full words of sha256 {digest}"
