@@ -16,7 +16,7 @@ INSIDE = {
     "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
 }  # fmt: skip
 """What these calls are made of."""
-DECLARED = "query.OPTIONS"
+DECLARED = {"query.OPTIONS", "query.options_of"}
 """The options of the calls with their help and defaults: every surface shows them."""
 
 
@@ -34,7 +34,7 @@ def trespasses(text):
     """Modules inside the door that a module imports, and private names of any module."""
     for module, name in imported(text):
         whole = f"{module}.{name}".strip(".")
-        if whole == DECLARED:
+        if whole in DECLARED:
             continue
         parts = {part for part in INSIDE if module == part or whole == part or module.startswith(f"{part}.")}
         yield from parts
