@@ -88,11 +88,7 @@ LINE: dict[str, str | Own] = {
     "delta": Own("The delta beside epsilon or rho; needed where the data name the items, as for `keys`.", NUMBER),
     "rho": Own("What it may cost, in zCDP.", NUMBER),
     "yes_really": Own("Allow an epsilon above 30, which promises nobody anything."),
-    "method": Own(
-        "A mechanism by name; of quantiles permute-and-flip or exponential.",
-        "NAME",
-        more={"autocompletion": list_methods},
-    ),
+    "method": Own("A mechanism by name; of quantiles permute-and-flip or exponential.", "NAME", more=METHOD),
     "ordered": FLAG,
     "smallest": Own("The items with the fewest users; needs --candidates."),
     "weighted": Own("Whether each user shares one vote among the names.", FLAG, "--weighted/--plain", bool | None),
