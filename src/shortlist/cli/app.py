@@ -256,7 +256,15 @@ def load(arguments: list[str]) -> None:
 
 EXITS: dict[type[Exception], int] = {BudgetExceeded: 3, ApprovalNeeded: 4, OutcomeUnknown: 5}
 """Exit codes of errors; other errors of ours end with 1."""
-OURS = (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError, *EXITS)
+OURS: tuple[type[Exception], ...] = (
+    LedgerError,
+    ValueError,
+    TypeError,
+    OSError,
+    RuntimeError,
+    MissingPackageError,
+    *EXITS,
+)
 
 
 def work() -> int:
@@ -300,7 +308,7 @@ def in_options(words: str, arguments: list[str]) -> str:
     """A text with the options of the command that these arguments name, where it is one with marks."""
     if not isinstance(words, Text):
         return words
-    command = load_command(arguments[0]) if arguments and arguments[0] in COMMANDS else None
+    command: Any = load_command(arguments[0]) if arguments and arguments[0] in COMMANDS else None
     if hasattr(command, "commands"):
         command = command.commands.get(arguments[1]) if arguments[1:] else None
     params = command.params if command else []

@@ -146,8 +146,8 @@ def make_parameters(command: str) -> Iterator[Parameter]:
             default = None
         made = output.option(help, metavar or None, *([written] if written else []), **own.more)
         made = output.argument(help, metavar) if name == "source" else made
-        annotation = Annotated[kind | None if default is None else kind, made]
-        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        kind = kind | None if default is None else kind
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
 def read_groups(written: str | None, columns: int) -> list[Any] | None:
