@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from shortlist.exact.reals import (
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Grid, Runner, Runners, floors, step_for
 from shortlist.sampling.skipping import CHUNK, Layout, Maxima
+
+if TYPE_CHECKING:
+    from shortlist.estimates import GapLaw
 
 FLOAT_ERROR = 2.0**-40
 """Relative, of float operations here; the truth is about 2^-52."""
@@ -156,6 +159,53 @@ class Barrier:
         return float_bounds(total(offset / unit, [(scale / unit, noise) for scale, noise in self._noise]))
 
 
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A test that a question may pass: its name, what "above" costs there, and what the gap says."""
+
+    name: str
+    test: Test
+    cost: Fraction
+    law: GapLaw
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The exact numbers of a run. `first` (e0) pays for the threshold, `each` (e1) for the dearest answer "above"."""
+
+    threshold: int | float
+    threshold_scale: Fraction
+    noise: Noise
+    whole: bool
+    epsilon: Fraction
+    first: Fraction
+    each: Fraction
+    branches: tuple[Branch, ...]
+
+    def stops(self, spent: Fraction) -> bool:
+        """Whether another answer "above" might not be paid for, after `spent` on those given."""
+        return self.first + spent + self.each > self.epsilon
+
+    @property
+    def unit(self) -> Fraction:
+        """The largest unit in which what "above" costs is a whole number in each branch."""
+        return self.each / math.lcm(*((branch.cost / self.each).denominator for branch in self.branches))
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """What "above" costs in each branch, in units."""
+        return tuple(int(branch.cost / self.unit) for branch in self.branches)
+
+    @property
+    def enough(self) -> int:
+        """The run stops when it has spent so many units."""
+        return math.floor((self.epsilon - self.first - self.each) / self.unit) + 1
+
+    def barrier(self, source: Source, first: int | None = None) -> Barrier:
+        """Draw the noise of the threshold, or take a noise whose first word is known."""
+        return Barrier(self.threshold, self.threshold_scale, self.noise, source, whole=self.whole, first=first)
+
+
 class Questions:
     """Questions that come one at a time, each with fresh noise, against one barrier and one test.
 
@@ -226,7 +276,8 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
         contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
         candidates = [_candidates(*one, maxima, barrier.source) for one in zip(contests, lines, strict=True)]
         last = -1
-        for index, number, bits, level, sure in sorted(_number_candidates(candidates)):
+        ways = ((index, n, *rest) for n, some in enumerate(candidates) for index, *rest in some)
+        for index, number, bits, level, sure in sorted(ways):
             if index == last:
                 continue  # it passed an earlier test
             draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
@@ -253,12 +304,6 @@ def _candidates(contest: Contest, line: tuple[float, float], maxima: Maxima, sou
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _number_candidates(candidates: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
-    for number, some in enumerate(candidates):
-        for index, bits, level, sure in some:
-            yield index, number, bits, level, sure
-
-
 def _origin(values: Values, threshold: int | float) -> int | float:
     """A number of the values' own kind near the threshold: positions are counted from there."""
     if values.dtype.kind == "f":
@@ -268,91 +313,74 @@ def _origin(values: Values, threshold: int | float) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class ManyRuns:
-    """The questions, the threshold, the tests that a question may pass, and when a run stops."""
+    """Independent runs over the same questions, some at a time, each against a threshold of its own."""
 
     values: Values
-    threshold: int | float
-    scale: Fraction
-    noise: Noise
-    whole: bool
-    tests: tuple[Test, ...]
-    weights: tuple[int, ...]
-    """What passing each test costs."""
-    enough: int
-    """A run stops when its answers have cost so much."""
-    step: Fraction = field(init=False)
-    """Gaps are rounded down to its multiples."""
-
-    def __post_init__(self) -> None:
-        widest = max(self.scale, *(test.scale for test in self.tests))
-        object.__setattr__(self, "step", Fraction(1) if self.whole else step_for(widest))
+    rules: Rules
 
     def draw(self, source: Source, draws: int) -> tuple[Indices, Floats, Indices]:
         """(which questions pass, their gaps rounded down, the tests they passed): in order; -1 and NaN for no more."""
         questions = np.flatnonzero(self.values > -np.inf)  # the others never pass
-        values = self.values[questions].tolist()
-        shape = draws, min(len(values), self.enough)
-        indices, gaps, tests = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
-        per_run = 1 + len(values) * len(self.tests)
-        rows = max(1, CHUNK // per_run)
-        offsets = self._offsets(values)
-        for start in range(0, draws, rows):
-            count = min(rows, draws - start)
-            words = source.words(count * per_run).reshape(per_run, count)
-            here = slice(start, start + count)
-            some = _Some(self, values, words[0], words[1:].reshape(len(self.tests), len(values), count))
-            some.answer(offsets, source, indices[here], gaps[here], tests[here])
-        return np.where(indices < 0, -1, questions[indices]), gaps, tests
-
-    def _offsets(self, values: list[int | float]) -> Floats:
-        """The gaps without noise, one row for each test."""
-        line = Fraction(self.threshold)
-        exact = ([to_float(Fraction(value) - line - test.centre) for value in values] for test in self.tests)
-        return np.array(list(exact))
+        values, tests = self.values[questions].tolist(), [branch.test for branch in self.rules.branches]
+        line, shape = Fraction(self.rules.threshold), (draws, min(len(values), self.rules.enough))
+        offsets = np.array([[to_float(Fraction(value) - line - test.centre) for value in values] for test in tests])
+        rows = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
+        per_run = 1 + len(values) * len(tests)
+        for start in range(0, draws, max(1, CHUNK // per_run)):
+            some = [column[start : start + max(1, CHUNK // per_run)] for column in rows]
+            words = source.words(len(some[0]) * per_run).reshape(per_run, len(some[0]))
+            runs = _Runs(self.rules, tests, words[0], words[1:].reshape(len(tests), len(values), len(some[0])))
+            runs.answer(values, offsets, source, *some)
+        return np.where(rows[0] < 0, -1, questions[rows[0]]), rows[1], rows[2]
 
 
 @dataclass(frozen=True, slots=True)
-class _Some:
-    """Some of the runs, and their words: `line` has one for each run, `words` is tests x questions x runs."""
+class _Runs:
+    """Runs and their words: `line` has one for each run, `words` is tests x questions x runs."""
 
-    runs: ManyRuns
-    values: list[int | float]
+    rules: Rules
+    tests: list[Test]
     line: Words
     words: NDArray[np.uint64]
 
+    @property
+    def step(self) -> Fraction:
+        """Gaps are rounded down to its multiples."""
+        rules = self.rules
+        return Fraction(1) if rules.whole else step_for(max(rules.threshold_scale, *(one.scale for one in self.tests)))
+
     @np.errstate(all="ignore")
-    def answer(self, offsets: Floats, source: Source, indices: Indices, gaps: Floats, tests: Indices) -> None:
-        """Write the answers of each run into its row."""
-        runs = self.runs
+    def answer(
+        self, values: list[int | float], offsets: Floats, source: Source, indices: Indices, gaps: Floats, tests: Indices
+    ) -> None:
+        """Write the answers of each run into its row; `offsets` are the gaps without noise, one row for each test."""
+        weights, enough, step = self.rules.weights, self.rules.enough, self.step
         low, high = self._intervals(offsets)
-        test, unsure, sure = self._first_passed(low, high)
+        test, unsure, sure = self._first_passes(low, high)
         # sums go on behind the end of a run: where they may not fit into 64 bits they are Python's own
-        fits = len(self.values) * max(runs.weights) < 2**63
-        cost = np.cumsum(np.array([*runs.weights, 0], np.int64 if fits else object)[test], axis=0)
-        live = np.vstack([np.ones((1, len(self.line)), np.bool_), (cost[:-1] < runs.enough).astype(np.bool_)])
-        passed = live & (test >= 0)
-        question, run = np.nonzero(passed)
-        place, passed_test = (np.cumsum(passed, axis=0) - 1)[question, run], test[question, run]
-        whole, clear = floors(low[passed_test, question, run], high[passed_test, question, run], runs.step)
+        fits = len(values) * max(weights) < 2**63
+        cost = np.cumsum(np.array([*weights, 0], np.int64 if fits else object)[test], axis=0)
+        live = np.vstack([np.ones((1, len(self.line)), np.bool_), (cost[:-1] < enough).astype(np.bool_)])
+        answered = live & (test >= 0)
+        question, run = np.nonzero(answered)
+        place, number = (np.cumsum(answered, axis=0) - 1)[question, run], test[question, run]
+        whole, clear = floors(low[number, question, run], high[number, question, run], step)
         undecided = np.logical_or.reduce(live & unsure, axis=0)
         undecided[run[~clear]] = True
-        indices[run, place] = question
-        gaps[run, place] = whole * float(runs.step) + 0.0
-        tests[run, place] = passed_test
+        indices[run, place], gaps[run, place], tests[run, place] = question, whole * float(step) + 0.0, number
         for one in np.flatnonzero(undecided):
             indices[one], gaps[one], tests[one] = -1, np.nan, -1
-            for n, answer in enumerate(self._exactly(int(one), sure[:, :, one], source)):
+            for n, answer in enumerate(self._exactly(values, int(one), sure[:, :, one], source)):
                 indices[one, n], gaps[one, n], tests[one, n] = answer
 
     def _intervals(self, offsets: Floats) -> tuple[Floats, Floats]:
         """Bounds on the gaps, each number widened by more than the sums may be off."""
-        runs = self.runs
-        line_low, line_high = scale_noise(*runs.noise.quantile(self.line, 0), runs.scale)
-        if runs.whole:
+        line_low, line_high = scale_noise(*self.rules.noise.quantile(self.line, 0), self.rules.threshold_scale)
+        if self.rules.whole:
             line_low, line_high = np.floor(line_low), np.floor(line_high)
         ends = [
             scale_noise(*test.noise.quantile(words, 0), test.scale)
-            for test, words in zip(runs.tests, self.words, strict=True)
+            for test, words in zip(self.tests, self.words, strict=True)
         ]
         room = COMPARISON_SLACK * np.abs(offsets)
         low = np.array([one for one, _ in ends]) + (offsets - room)[:, :, None]
@@ -361,9 +389,9 @@ class _Some:
         high -= line_low - COMPARISON_SLACK * np.abs(line_low)
         return low, high
 
-    def _first_passed(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
+    def _first_passes(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
         """(the first test that each question passes or -1, whether that is unsure, what is sure of each test)."""
-        cuts = np.array([to_float(test.cut) for test in self.runs.tests])[:, None, None]
+        cuts = np.array([to_float(test.cut) for test in self.tests])[:, None, None]
         room = COMPARISON_SLACK * np.abs(cuts)
         # what floats cannot hold tells nothing
         passes, fails = (low > cuts + room) & (low < np.inf), (high < cuts - room) & (high > -np.inf)
@@ -373,16 +401,17 @@ class _Some:
             unsure = ~passes[n] & (~fails[n] | unsure)
         return first, unsure, passes.astype(np.int8) - fails.astype(np.int8)
 
-    def _exactly(self, run: int, sure: NDArray[np.int8], source: Source) -> Iterator[tuple[int, float, int]]:
+    def _exactly(
+        self, values: list[int | float], run: int, sure: NDArray[np.int8], source: Source
+    ) -> Iterator[tuple[int, float, int]]:
         """(question, gap rounded down, test) of the answers of one run; `sure` is +1 or -1 where floats can tell."""
-        runs, spent = self.runs, 0
-        barrier = Barrier(runs.threshold, runs.scale, runs.noise, source, whole=runs.whole, first=int(self.line[run]))
-        for question, value in enumerate(self.values):
-            for n, test in enumerate(runs.tests):
+        barrier, spent, step = self.rules.barrier(source, int(self.line[run])), 0, self.step
+        for question, value in enumerate(values):
+            for n, test in enumerate(self.tests):
                 draw = Draw(test.noise, int(self.words[n, question, run]), 64, source)
                 if sure[n, question] > 0 or (not sure[n, question] and barrier.passes(value, test, draw)):
-                    yield question, to_float(barrier.steps(value, test, draw, runs.step) * runs.step), n
-                    spent += runs.weights[n]
+                    yield question, to_float(barrier.steps(value, test, draw, step) * step), n
+                    spent += self.rules.weights[n]
                     break
-            if spent >= runs.enough:
+            if spent >= self.rules.enough:
                 return

@@ -13,8 +13,8 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import EXPONENTIAL, Noise
 from shortlist.exact.reals import Contest, to_float
-from shortlist.mechanisms.stream import Rules
 from shortlist.sampling.race import Runner
+from shortlist.sampling.thresholds import Rules
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.quadrature import (
     DECIDED_CHANCE,
