@@ -42,7 +42,7 @@ from shortlist.mechanisms.values import MeasuredSet, NoisyHistogram
 from shortlist.mechanisms.votes import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP, ThinnedRange
 from shortlist.scores import Scores
-from shortlist.utility.sets import Utility
+from shortlist.utility.sets import GuardedSetDistribution
 from shortlist.utility.unknown_domain import BarredRace, canonical_limited_domain
 
 
@@ -280,7 +280,7 @@ def by_rounds(mechanism: GuardedTopK, scores: Scores) -> Traced | None:
         whole, (noise, less) = budget_with_rounds(e, k, share, delta)
         one = replace(mechanism, budget=whole)
         run = one._followed(scores, public, OneShot(noise, scores.range_sensitivity / less))
-        return whole.epsilon, Utility(run, len(scores)).success()
+        return whole.epsilon, GuardedSetDistribution(run, len(scores)).success()
 
     return Traced(lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at)
 
