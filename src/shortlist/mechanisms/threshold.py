@@ -8,7 +8,7 @@ from dataclasses import InitVar, replace
 from fractions import Fraction
 from itertools import pairwise
 from threading import RLock
-from typing import Any, ClassVar, Literal, NoReturn, Self, Unpack
+from typing import ClassVar, Literal, NoReturn, Self, Unpack
 
 import numpy as np
 
@@ -22,15 +22,13 @@ from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.ledger.ledger import Reservation
-from shortlist.mechanisms import base
+from shortlist.mechanisms import base, utility
 from shortlist.privacy import ExPost, Guarantee, Ledger, PureDP
 from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import Barrier, Branch, ManyRuns, Questions, Rules, Test, add_pure_noise, passing
 from shortlist.scores import Number, Scores, ScoreWords, Sensitivity, as_scores
-from shortlist.utility import threshold as laws
-from shortlist.utility.threshold import AnswerLaw, LineRace
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 MEASURED = (
@@ -454,17 +452,14 @@ class SparseVector(base.Budgeted[PureDP]):
 
         An answer is "below", or the name of the test that was passed, as in `branch`; a run that stops ends its row.
         """
-        return self._law(scores, question).patterns()
+        return utility.probabilities(self, scores, **question)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[every answer is right until the run stops], for public answers: exact, to 1e-9.
 
         Right is "above" for what is above the threshold, "below" for what is below; exactly at it either is right.
         """
-        return self._law(scores, question).right()
-
-    def _law(self, scores: object, question: ScoreWords) -> AnswerLaw:
-        return AnswerLaw(self.rules, self._validate_public(scores, question).values.tolist())
+        return utility.success_probability(self, scores, **question)
 
 
 def _check_branches(branches: object) -> tuple[int, ...]:
@@ -528,6 +523,8 @@ class _Hybrid(base.Budgeted[PureDP]):
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
     exchangeable: ClassVar[bool] = True
     family: ClassVar[str]
+    chained: ClassVar[bool]
+    """Whether gaps are those between neighbors of the list, or all to the threshold."""
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
@@ -590,24 +587,25 @@ class _Hybrid(base.Budgeted[PureDP]):
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
         field = race.Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
-        rows = field.races(base.check_draws(draws), base.check_source(rng))
-        return base.Draws.of_rows((self._until_line(one, one.indices, race.LINE), self._gaps(one)) for one in rows)
+        races = field.races(base.check_draws(draws), base.check_source(rng))
+        return base.Draws.of_rows(map(self._cut, races))
 
-    def _gaps(self, rows: race.Rows) -> Floats:
-        raise NotImplementedError
+    def _cut(self, rows: race.Rows) -> tuple[Indices, Floats]:
+        """Return winners and gaps as far as the threshold lets them, k at most."""
+        ahead, gaps = rows.ahead(), rows.gaps() if self.chained else rows.leads()
+        return race.pad_rows(rows.indices, ahead, self.k, race.LINE), race.pad_rows(gaps, ahead, self.k, np.nan)
 
-    def _until_line(self, rows: race.Rows, columns: Any, filler: float) -> Any:
-        """Cut rows where the threshold ends them, and after k."""
-        return race.pad_rows(columns, rows.ahead(), self.k, filler)
+    probabilities = utility.probabilities
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
+    number_released = utility.number_released
 
-    probabilities = laws.probabilities
-    success_probability = laws.success_probability
-    quality = laws.quality
-    inclusion_probabilities = laws.inclusion_probabilities
-    number_released = laws.number_released
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
 
-    def _law(self, scores: Scores) -> LineRace:
-        return laws.race_of(scores, self._level(scores), self.k, self._scales(scores)[1], self._line(scores))
+        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
+        """
+        return utility.success_probability(self, scores, **question)
 
 
 @base.described
@@ -647,6 +645,7 @@ class HybridTopK(_Hybrid):
     work: race.Work = "adaptive"
 
     family: ClassVar[str] = "hybrid top-k"
+    chained: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
         _Hybrid.__post_init__(self, epsilon)
@@ -685,9 +684,6 @@ class HybridTopK(_Hybrid):
             evidence=ended,
         )
         return base.Outcome(indices[:count], extras, (ENDED, _describe_estimates(scores)))
-
-    def _gaps(self, rows: race.Rows) -> Floats:
-        return self._until_line(rows, rows.gaps(), np.nan)
 
 
 @base.described
@@ -728,6 +724,7 @@ class HybridSparseVector(_Hybrid):
     work: race.Work = "adaptive"
 
     family: ClassVar[str] = "hybrid sparse vector"
+    chained: ClassVar[bool] = False
 
     def __post_init__(self, epsilon: float | None) -> None:
         _Hybrid.__post_init__(self, epsilon)
@@ -765,9 +762,6 @@ class HybridSparseVector(_Hybrid):
             evidence=evidence,
         )
         return base.Outcome(indices[:count], extras, (_describe_estimates(scores),))
-
-    def _gaps(self, rows: race.Rows) -> Floats:
-        return self._until_line(rows, rows.leads(), np.nan)
 
 
 def _describe_estimates(scores: Scores) -> str:

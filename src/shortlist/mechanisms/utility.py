@@ -24,9 +24,9 @@ def distribution(self: Mechanism, scores: object, question: ScoreWords) -> Any:
     return late("shortlist.utility", "distribution")(self, public)
 
 
-def probabilities(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+def probabilities(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> dict[Any, float]:
     """Return P[each set of k candidates], whatever its order: exact, to 1e-9, for at most 100,000 sets."""
-    sets: dict[tuple[int, ...], float] = distribution(self, scores, question).sets()
+    sets: dict[Any, float] = distribution(self, scores, question).sets()
     return sets
 
 
@@ -70,3 +70,15 @@ def guard_probability(self: Mechanism, scores: object, **question: Unpack[ScoreW
     """Return P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
     chance: float = distribution(self, scores, question).guard
     return chance
+
+
+def number_released(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    """Return P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
+    chances: Floats = distribution(self, scores, question).numbers()
+    return chances
+
+
+def expected_recall(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> float:
+    """Return the expected share of a true top k that is named: exact, to 1e-9."""
+    recall: float = distribution(self, scores, question).recall()
+    return recall

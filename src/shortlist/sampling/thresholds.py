@@ -324,14 +324,14 @@ class ManyRuns:
         values, tests = self.values[questions].tolist(), [branch.test for branch in self.rules.branches]
         line, shape = Fraction(self.rules.threshold), (draws, min(len(values), self.rules.enough))
         offsets = np.array([[to_float(Fraction(value) - line - test.centre) for value in values] for test in tests])
-        rows = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
+        indices, gaps, numbers = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
         per_run = 1 + len(values) * len(tests)
         for start in range(0, draws, max(1, CHUNK // per_run)):
-            some = [column[start : start + max(1, CHUNK // per_run)] for column in rows]
-            words = source.words(len(some[0]) * per_run).reshape(per_run, len(some[0]))
-            runs = _Runs(self.rules, tests, words[0], words[1:].reshape(len(tests), len(values), len(some[0])))
-            runs.answer(values, offsets, source, *some)
-        return np.where(rows[0] < 0, -1, questions[rows[0]]), rows[1], rows[2]
+            some = slice(start, min(draws, start + max(1, CHUNK // per_run)))
+            words = source.words((some.stop - start) * per_run).reshape(per_run, -1)
+            runs = _Runs(self.rules, tests, words[0], words[1:].reshape(len(tests), len(values), -1))
+            runs.answer(values, offsets, source, indices[some], gaps[some], numbers[some])
+        return np.where(indices < 0, -1, questions[indices]), gaps, numbers
 
 
 @dataclass(frozen=True, slots=True)

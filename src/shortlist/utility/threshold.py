@@ -6,16 +6,15 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import EXPONENTIAL, Noise
 from shortlist.exact.reals import Contest, to_float
-from shortlist.sampling.race import Runner
 from shortlist.sampling.thresholds import Rules
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import Scores
 from shortlist.utility.quadrature import (
     DECIDED_CHANCE,
     Block,
@@ -33,6 +32,9 @@ from shortlist.utility.quadrature import (
 )
 from shortlist.utility.quality import Quality, ranks_within
 from shortlist.utility.race import ERROR, line_law, line_levels, set_probabilities
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.threshold import HybridSparseVector, HybridTopK, SparseVector
 
 _CELLS = 1 << 22
 """About so many numbers are held at once."""
@@ -65,7 +67,7 @@ class LineRace:
         fewer = self._integral(density)
         return np.append(fewer, max(0.0, 1.0 - float(fewer.sum())))
 
-    def right(self) -> float:
+    def success(self) -> float:
         """P[the names are a true answer]: the k best of those above the threshold, all of them if they are fewer.
 
         Equal scores count as equal, and whoever is exactly at the threshold may be named or not.
@@ -113,7 +115,7 @@ class LineRace:
         A shorter or longer list is great or good by the same words: its head is named, and nobody beyond its reach.
         Where nobody is wanted all four are P[right].
         """
-        right, size = self.right(), self.wanted
+        right, size = self.success(), self.wanted
         if not size:
             return Quality(right, right, right, right)
         allowed = int(np.count_nonzero(self._able >= -self.start)) if size < self.k else 0  # so a right list is great
@@ -268,13 +270,13 @@ _LAST = 42
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerLaw:
+class AnswerDistribution:
     """The questions in their order, and the rules of the run."""
 
     rules: Rules
     questions: Sequence[int | float]
 
-    def right(self) -> float:
+    def success(self) -> float:
         """P[every answer is right until the run stops]: "above" above the threshold, "below" below it; at it, any."""
         rules, weights, enough = self.rules, self.rules.weights, self.rules.enough
 
@@ -294,7 +296,7 @@ class AnswerLaw:
 
         return float(np.clip(self._mean(given)[0], 0.0, 1.0))
 
-    def patterns(self) -> dict[tuple[str, ...], float]:
+    def sets(self) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers]: "below", or the name of the test that was passed; cut where the run stops."""
         if self._number() > MOST_PATTERNS:
             raise ValueError(f"there are more than {MOST_PATTERNS:,} sequences of answers: ask fewer questions")
@@ -391,48 +393,19 @@ class AnswerLaw:
         return total
 
 
-def race_of(scores: Scores, threshold: int | float, k: int, scale: Fraction, line: Runner) -> LineRace:
-    """Scores above the threshold in units of their noise, and where the line stands and how wide its noise is."""
-    values = scores.values
+def sparse_vector(mechanism: SparseVector, scores: Scores) -> AnswerDistribution:
+    """Return the distribution of the answers."""
+    return AnswerDistribution(mechanism.rules, scores.values.tolist())
+
+
+def hybrid(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> LineRace:
+    """Return the race of the items, in units of their noise above the threshold, with the line."""
+    values, threshold, line = scores.values, mechanism._level(scores), mechanism._line(scores)
+    scale = mechanism._scales(scores)[1]
     places = Contest(values, 1, scale, EXPONENTIAL, threshold).positions(values)
     start = to_float((line.centre - Fraction(threshold)) / scale)
-    return LineRace(np.where(values == -np.inf, -np.inf, places), k, EXPONENTIAL, to_float(scale / line.scale), start)
+    s = np.where(values == -np.inf, -np.inf, places)
+    return LineRace(s, mechanism.k, EXPONENTIAL, to_float(scale / line.scale), start)
 
 
-class Hybrid(Protocol):
-    """A mechanism that names at most k, those ahead of a noisy threshold."""
-
-    def _validate_public(self, scores: object, question: ScoreWords, /) -> Scores: ...
-
-    def _law(self, scores: Scores, /) -> LineRace: ...
-
-
-def probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-    """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
-    return self._law(self._validate_public(scores, question)).sets()
-
-
-def success_probability(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> float:
-    """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
-
-    Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
-    """
-    return self._law(self._validate_public(scores, question)).right()
-
-
-def quality(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-    """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
-
-    `top` is `success_probability`; where nobody is above the threshold all four are.
-    """
-    return self._law(self._validate_public(scores, question)).quality()
-
-
-def inclusion_probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-    """P[candidate i is released], for every candidate: exact, to 1e-9."""
-    return self._law(self._validate_public(scores, question)).inclusion()
-
-
-def number_released(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-    """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-    return self._law(self._validate_public(scores, question)).numbers()
+DISTRIBUTIONS: dict[str, Any] = {"SparseVector": sparse_vector, "HybridTopK": hybrid, "HybridSparseVector": hybrid}
