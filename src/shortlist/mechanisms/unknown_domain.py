@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
+from shortlist._arrays import Indices, sorted_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.curves import range_rho
 from shortlist.errors import bad_value
@@ -18,6 +18,7 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
     Budgeted,
@@ -48,15 +49,6 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.quality import Quality, ranks_within
-from shortlist.utility.unknown_domain import (
-    BarredRace,
-    ExponentialBar,
-    Reached,
-    canonical_limited_domain,
-    set_chances,
-    working_list,
-)
 
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
 """Shares of delta for the conversion, among which the best is taken: by public numbers alone. At 0 rounds add up."""
@@ -124,8 +116,70 @@ def quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fra
     return sorted((height(share), share) for share in SHARES)
 
 
+class _WorkingList(Budgeted[DeltaBudget]):
+    """At most k labels of the working list T = {i : count_i > c}, c the count of row limit + 1."""
+
+    __slots__ = ()
+
+    k: int
+    limit: int | None
+
+    largest_only: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
+
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    expected_recall = utility.expected_recall
+
+    @property
+    def _limit(self) -> int:
+        assert self.limit is not None
+        return self.limit
+
+    @property
+    def offset(self) -> float | Fraction:
+        """How far the bar stands above c + 1, in users: a public number."""
+        raise NotImplementedError
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        candidates = listing(scores._sequence, self._limit)
+        places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
+        few = len(places) < self.k
+        return Outcome(places, Extras(stopped=few if self.ordered else None), (self._describe_end(),) * few)
+
+    def _ranks(self, candidates: Listing, source: Source) -> list[int]:
+        """Draw the ranks (from 0) of the winners in the working list, best first."""
+        raise NotImplementedError
+
+    def _rank_many(self, candidates: Listing, count: int, source: Source) -> Indices:
+        """Draw the ranks of independent draws, one row each; -1 where there are fewer than k."""
+        raise NotImplementedError
+
+    def _describe_bar(self) -> str:
+        offset = to_float(self.offset) if isinstance(self.offset, Fraction) else self.offset
+        return f"a name must stand about {bar_in_words(1 + offset, self._limit + 1)}"
+
+    _describe_end = _describe_bar
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
+        """The positions of independent draws, one row each, for study and audit of public scores.
+
+        Best first, or sorted where the order is not released; -1 where there are fewer than k.
+        """
+        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
+        candidates = listing(scores.values, self._limit)
+        rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
+        return rows if self.ordered else sorted_rows(rows)
+
+
 @described
-class LimitedDomainTopK(Budgeted[DeltaBudget]):
+class LimitedDomainTopK(_WorkingList):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
     T = {i : count_i > c}, c the count of row limit + 1. Noise of scale 1 / e on every label and on the bar, which
@@ -169,15 +223,13 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
-    largest_only: ClassVar[bool] = True
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         self._pay(check_delta_budget(epsilon, delta, self.budget))
         limit = default_limit(self.k) if self.limit is None else self.limit
         object.__setattr__(self, "limit", check_limit(limit, self.k))
-        gumbel = _checked_kind(self.noise) == GUMBEL
+        gumbel = self._kind == GUMBEL
         if self.split is not None:
             number("split", self.split, below=1.0)
             if not gumbel or isinstance(self.budget, ZCDP):
@@ -189,8 +241,15 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
             raise ValueError('exponential noise keeps (epsilon, delta) budgets only; for ZCDP write noise="gumbel"')
 
     @property
+    def _kind(self) -> Noise:
+        kind = check_noise(self.noise)
+        if kind not in (GUMBEL, EXPONENTIAL):
+            raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
+        return kind
+
+    @property
     def name(self) -> str:
-        return f"limited-domain top-{self.k} with {_checked_kind(self.noise).name} noise"
+        return f"limited-domain top-{self.k} with {self._kind.name} noise"
 
     @property
     def charge(self) -> Guarantee:
@@ -199,7 +258,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     @property
     def refundable(self) -> tuple[Currency, ...]:
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
-        return ("pure", "zcdp") if _checked_kind(self.noise) == GUMBEL else ("pure",)
+        return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
 
     @property
     def ordered(self) -> bool:
@@ -226,14 +285,9 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         return part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
 
     @property
-    def _limit(self) -> int:
-        assert self.limit is not None
-        return self.limit
-
-    @property
     def _rates(self) -> tuple[float, float]:
         """(e, the delta of the bar)."""
-        if _checked_kind(self.noise) == GUMBEL:
+        if self._kind == GUMBEL:
             return gumbel_rates(self.k, self._limit, self.guarantee, self.split)
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
@@ -243,13 +297,13 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def _bar(self) -> tuple[Fraction, int]:
         """(t, M): it stands at c + 1 + t, with the largest of M noises."""
         e, delta = (Fraction(rate) for rate in self._rates)
-        if _checked_kind(self.noise) == GUMBEL:
+        if self._kind == GUMBEL:
             return Fraction(0), dummies(self._limit, delta)
         return exponential_offset(self._limit, e, delta), 1
 
     def _cost(self, rounds: int) -> Guarantee:
         e, delta = self._rates
-        if _checked_kind(self.noise) == GUMBEL:
+        if self._kind == GUMBEL:
             return ThinnedRange(e, rounds, delta)
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
@@ -257,89 +311,34 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         assert outcome.indices is not None
         return self._cost(min(len(outcome.indices) + 1, self.k))
 
-    def _check(self, scores: Scores) -> None:
-        check_counts(scores)
-
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        candidates = listing(scores._sequence, self._limit)
-        places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
-        stopped = len(places) < self.k
-        ended = f"the list ended at its bar: a name must stand about {bar_in_words(1 + self.offset, self._limit + 1)}"
-        return Outcome(places, Extras(stopped=stopped), (ended,) * stopped)
+    def _describe_end(self) -> str:
+        return f"the list ended at its bar: {self._describe_bar()}"
 
     def _ranks(self, candidates: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
         if not len(candidates.counts):
             return []
-        kind, bar = _checked_kind(self.noise), self._noisy_bar(candidates)
+        bar = self._noisy_bar(candidates)
         finish = race(
-            candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=kind, source=source
+            candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=self._kind, source=source
         )
         return [int(rank) for rank in finish.indices[: how_many_above(finish.finishes(), bar.draw(source))]]
 
     def _noisy_bar(self, candidates: Listing) -> Runner:
         """The bar, under noise of the scale of all."""
-        kind, (offset, many) = _checked_kind(self.noise), self._bar
-        noise = best_of(many) if kind == GUMBEL else kind
+        offset, many = self._bar
+        noise = best_of(many) if self._kind == GUMBEL else self._kind
         return Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
-        """The positions of independent draws, best first, one row each, for study and audit of public scores.
-
-        -1 where the bar had ended the list.
-        """
-        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
-        candidates = listing(scores.values, self._limit)
+    def _rank_many(self, candidates: Listing, count: int, source: Source) -> Indices:
         if not len(candidates.counts):
             return np.full((count, self.k), LINE)
         bar = self._noisy_bar(candidates)
-        field = Field(candidates.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
-        ranks = [pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
-        return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
+        field = Field(candidates.counts, self.k + 1, bar.scale, self._kind, bar)
+        races = field.races(count, source)
+        return np.concatenate([pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in races])
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k labels], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        places = listing((scores := self._validate_public(scores, question)).values, self._limit).positions
-        return {tuple(sorted(places[list(ranks)].tolist())): p for ranks, p in self._law(scores, {}).sets().items()}
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the list names a true top k], ties counting as equal: exact, to 1e-9."""
-        return self._law(scores, question).top()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the labels named (Definition 118): exact, to 1e-9.
-
-        A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
-        """
-        law = self._law(scores := self._validate_public(scores, question), {})
-        great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
-        return Quality(top=law.top(), great=great, good=good, recall=law.recall())
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[label i is named], for every label: exact, to 1e-9. 0 for those that are not listed."""
-        scores = self._validate_public(scores, question)
-        result = np.zeros(len(scores))
-        result[listing(scores.values, self._limit).positions] = self._law(scores, {}).inclusion()
-        return result
-
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of a true top k that is named: exact, to 1e-9."""
-        return self._law(scores, question).recall()
-
-    def _law(self, scores: object, question: ScoreWords) -> BarredRace | ExponentialBar:
-        counts, (e, delta) = self._validate_public(scores, question).values, self._rates
-        if _checked_kind(self.noise) != GUMBEL:
-            return ExponentialBar.of(counts, self.k, e, self._limit, self._bar[0])
-        return BarredRace.of(counts, self.k, e, delta, self._limit)
-
-
-def _checked_kind(noise: str | Noise) -> Noise:
-    kind = check_noise(noise)
-    if kind not in (GUMBEL, EXPONENTIAL):
-        raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
-    return kind
+    inclusion_probabilities = utility.inclusion_probabilities
 
 
 def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
@@ -373,7 +372,7 @@ MOST_CLASSES = 1 << 24
 
 
 @described
-class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
+class CanonicalLimitedDomain(_WorkingList):
     """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
 
     T = {i : count_i > c}, c the count of row limit + 1; B = c + 1 + t is the bar, t >= ln(N (1 - delta) / delta) /
@@ -415,15 +414,13 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
-    largest_only: ClassVar[bool] = True
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         self._pay(check_small_delta(epsilon, delta, self.budget))
         limit = check_limit(2 * self.k if self.limit is None else self.limit, self.k)
         object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
+        object.__setattr__(self, "gamma", _check_gamma(self.gamma))
         if self.k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
@@ -450,72 +447,24 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     @property
     def offset(self) -> Fraction:
         """t: how far the bar stands above c + 1, in users. Public, rounded up."""
-        assert self.limit is not None
         inner = Fraction(self.gamma) * Fraction(self._round)
-        return canonical_offset(self.k, self.limit, inner, Fraction(self.guarantee.delta))
+        return canonical_offset(self.k, self._limit, inner, Fraction(self.guarantee.delta))
 
-    def _check(self, scores: Scores) -> None:
-        check_counts(scores)
+    def _ranks(self, candidates: Listing, source: Source) -> list[int]:
+        return self._sets(candidates).draw(source)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        positions, sets = self._prepared(scores._sequence)
-        places = [int(positions[rank]) for rank in sets.draw(source)]
-        assert self.limit is not None
-        few = f"a name must stand about {bar_in_words(1 + to_float(self.offset), self.limit + 1)}"
-        return Outcome(places, notes=(few,) * (len(places) < self.k))
+    def _rank_many(self, candidates: Listing, count: int, source: Source) -> Indices:
+        rows = self._sets(candidates).draw_many(source, count)
+        return np.array([ranks + [-1] * (self.k - len(ranks)) for ranks in rows])
 
-    def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:
-        """(the positions of the ranks, the law over sets of ranks)."""
-        assert self.limit is not None
-        rows = listing(counts, self.limit)
+    def _sets(self, candidates: Listing) -> LimitedSets:
+        """Return the distribution over sets of ranks."""
         gamma, rate = Fraction(self.gamma), Fraction(self._round)
-        bar = rows.beyond + 1 + self.offset
-        return rows.positions, LimitedSets(rows.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
-        """The positions of independent draws, one sorted row each, for study and audit of public scores.
-
-        A row with fewer than k labels ends in -1.
-        """
-        scores, source = self._validate_public(scores, question), check_source(rng)
-        positions, sets = self._prepared(scores.values)
-        lists = sets.draw_many(source, check_draws(draws))
-        ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
-        return sorted_rows(np.append(positions, -1)[ranks])
-
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k labels], by their positions: exact, to 1e-12, where there are at most 100,000."""
-        counts, limit = self._validate_public(scores, question).values, self.limit
-        assert limit is not None
-        places, (listed, c) = listing(counts, limit).positions, working_list(counts, limit)
-        chances = set_chances(listed, c + 1 + float(self.offset), self.k, self._round, float(self.gamma))
-        return {tuple(sorted(places[list(ranks)].tolist())): chance for ranks, chance in chances.items()}
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
-        return self._reached(scores, question).top
-
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of a true top k that is in the set: exact, to 1e-9."""
-        return self._reached(scores, question).recall
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the set (Definition 118): exact, to 1e-9.
-
-        A set of fewer than k labels is great or good by the same words: it holds the head, and nobody beyond its reach.
-        """
-        reached = self._reached(scores, question)
-        return Quality(reached.top, reached.great, reached.good, reached.recall)
-
-    def _reached(self, scores: object, question: ScoreWords) -> Reached:
-        assert self.limit is not None
-        counts, delta = self._validate_public(scores, question).values, self.guarantee.delta
-        return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))
+        bar = candidates.beyond + 1 + self.offset
+        return LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
 
 
-def _checked_gamma(gamma: object) -> float | Fraction:
+def _check_gamma(gamma: object) -> float | Fraction:
     if isinstance(gamma, int | float | Fraction) and not isinstance(gamma, bool) and 0 < gamma <= 1:
         return gamma
     raise ValueError("gamma must be a number above 0 and at most 1, for example gamma=0.85")
