@@ -382,7 +382,7 @@ _REST = [
     _planted("mechanisms/stable.py", "GaussianTest(1 / Fraction(self.sigma), quantile_above(self.delta_t))",
              "GaussianTest(2 / Fraction(self.sigma), quantile_above(self.delta_t))",
              "mechanisms/stable/test_mechanism_noise.py", "the test has half of the noise that was asked for"),
-    _planted("mechanisms/votes.py", "query = cost_of_noise(1 / Fraction(self.sigma) ** 2)", "query = cost_of_noise(1 / Fraction(self.sigma) ** 2 / 2)",
+    _planted("mechanisms/votes.py", "cost_of_noise(1 / Fraction(self.sigma) ** 2)", "cost_of_noise(1 / Fraction(self.sigma) ** 2 / 2)",
              "mechanisms/pate/test_mechanism_noise.py", "a vote that is replaced is charged as one that came or went"),
     _planted("mechanisms/threshold.py", "(Fraction(self.guarantee.epsilon) - self.rules.first - spent)", "Fraction(self.guarantee.epsilon)",
              "mechanisms/sparse_vector/test_mechanism_measured.py", "measurements are paid with what the answers have spent"),
