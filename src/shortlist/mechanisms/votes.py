@@ -64,12 +64,16 @@ class Book:
             if self.teachers not in (None, teachers):
                 raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
             if self.asked == self.queries:
-                costs = self.cost(1), self.cost(self.asked), ZCDP(0.0)
-                raise privacy.BudgetExceeded(*(privacy.Balance(None, one.rho, None, one.delta) for one in costs))
+                price, spent = (self.cost(one) for one in (1, self.asked))
+                raise privacy.BudgetExceeded(_balance(price), _balance(spent), _balance(ZCDP(0.0)))
             if ledger is not None:
                 ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
             self.teachers = teachers
             self.asked += 1
+
+
+def _balance(cost: ZCDP) -> privacy.Balance:
+    return privacy.Balance(None, cost.rho, None, cost.delta)
 
 
 class _Teachers:
@@ -293,10 +297,10 @@ class MultiLabelPATE(_Teachers):
         counts, shifts = ballots.sum(axis=0, dtype=np.int64), self._shifts(ballots.shape[1])
         largest = base.sort_counts(counts, len(counts) + 1)
         noise = GUMBEL if self.sigma_1 is None else GAUSSIAN
-        fixed = self.k is not None
-        ranks = (
-            np.full(draws, self.k) if fixed else stable.large_gaps(largest, shifts, self._scale, source, draws, noise)
-        )
+        if self.k is None:
+            ranks = stable.large_gaps(largest, shifts, self._scale, source, draws, noise)
+        else:
+            ranks = np.full(draws, self.k)
         return stable.tested_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
 
 
