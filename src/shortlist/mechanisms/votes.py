@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NoReturn
 import numpy as np
 
 from shortlist import privacy
-from shortlist._arrays import Indices, attempt
+from shortlist._arrays import Indices, attempt, sorted_rows
 from shortlist._runtime import this_process
 from shortlist.accounting.checks import count, number, up
 from shortlist.errors import bad_type, bad_value
@@ -301,7 +301,8 @@ class MultiLabelPATE(_Teachers):
             ranks = stable.large_gaps(largest, shifts, self._scale, source, draws, noise)
         else:
             ranks = np.full(draws, self.k)
-        return stable.tested_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
+        sets = stable.stable_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
+        return base.Draws(sorted_rows(sets.indices), None, sets.chosen)
 
 
 class PATE(_Teachers):

@@ -94,13 +94,8 @@ class _Groups:
 WORDS = 1 << 64
 
 
-def passes(test: StabilityTest, gap: int, source: Source) -> bool:
-    """True with the test's probability at that gap; never at a tie, where there is no set to speak of."""
-    return _is_below(test, gap, Uniform(WordStream(source, ahead=1).word)) and gap > 0
-
-
-def passes_many(test: StabilityTest, gaps: Indices, source: Source) -> Mask:
-    """The same for many gaps at once, each with a coin of its own."""
+def passes(test: StabilityTest, gaps: Indices, source: Source) -> Mask:
+    """True with the test's probability at each gap, by a coin of its own; never at a tie, where there is no set."""
     distinct, which = np.unique(gaps, return_inverse=True)
     bounds = np.array([_bounds(test, gap) for gap in distinct.tolist()], np.uint64)[which]
     words, stream = source.words(len(gaps)), WordStream(source, ahead=1)
