@@ -308,12 +308,11 @@ _TABLES = [
 ]  # fmt: skip
 
 _PLANNING = [
-    _planted("mechanisms/registry.py", "2 * k, float(GAMMA))", "2 * k, 0.80)",
+    _planted("planning/rows.py", "KeySet(most=request.most, weighted=True,", "KeySet(most=request.most, weighted=False,",
              "planning/test_candidates_for_plan.py", "a plan for another mechanism than the one that runs"),
-    _planted("mechanisms/plan_rows.py", 'return delta if self.one_pair and currency == "approx" else delta / 2',
+    _planted("planning/rows.py", 'return delta if self.one_pair and currency == "approx" else delta / 2',
              "return delta", "planning/test_candidates_for_plan.py", "a plan spends delta on the bar and on the conversion"),
-    _planted("planning/search.py", "rho = contestant.rounds * range_rho(p / contestant.rounds) * SLACK",
-             "rho = range_rho(p / contestant.rounds) * SLACK",
+    _planted("planning/rows.py", "rho = rounds * range_rho(p / rounds) * SLACK", "rho = range_rho(p / rounds) * SLACK",
              "planning/test_plans.py", "a plan that books one round of k"),
     _planted("planning/search.py", "(high, tried[high]), width)[1]", "(high, tried[high]), width)[0]",
              "planning/test_search.py", "an epsilon that is a little less than enough"),

@@ -22,12 +22,15 @@ from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
 from shortlist.mechanisms.base import (
+    FEW_NAMES,
+    MANY_NAMES,
     MISSING,
     Budgeted,
     DeltaBudget,
     Draws,
     Mechanism,
     Outcome,
+    Request,
     bar_in_words,
     check_column,
     check_counts,
@@ -39,7 +42,6 @@ from shortlist.mechanisms.base import (
     described,
     sort_counts,
 )
-from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import (
     GAMMA,

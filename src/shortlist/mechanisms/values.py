@@ -24,6 +24,7 @@ from shortlist.mechanisms.base import (
     Budgeted,
     Draws,
     Outcome,
+    Request,
     check_budget,
     check_draws,
     check_k,
@@ -35,7 +36,6 @@ from shortlist.mechanisms.base import (
     part_of,
     plain_budget,
 )
-from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offers_choice
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK

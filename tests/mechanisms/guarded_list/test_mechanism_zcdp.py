@@ -14,7 +14,7 @@ from shortlist.audit.prove import prove_mechanism
 from shortlist.choose import choose_method
 from shortlist.exact.noise import GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
-from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP
 from shortlist.sampling.sequences import SLOPE, ListSwitch, junk_limit
