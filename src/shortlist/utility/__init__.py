@@ -8,7 +8,7 @@ this package: `shortlist.mechanisms.utility` asks here when a user calls a metho
 from importlib import import_module
 from typing import Any
 
-FAMILIES = {"gaps": "race", "values": "race"}
+FAMILIES = {"gaps": "race", "values": "race", "partition": "key_ranking"}
 """Modules of `shortlist.mechanisms` whose distributions stand in a module of another name here."""
 
 
