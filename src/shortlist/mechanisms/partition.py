@@ -22,16 +22,8 @@ from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
-from shortlist.mechanisms import base, utility
+from shortlist.mechanisms import base, unknown_domain, utility
 from shortlist.mechanisms.race import epsilon_of_a_round
-from shortlist.mechanisms.unknown_domain import (
-    GAMMA,
-    MOST_CLASSES,
-    CanonicalLimitedDomain,
-    LimitedDomainTopK,
-    default_limit,
-    quick_list,
-)
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
@@ -445,7 +437,7 @@ def branches(
     sets = [] if in_order else [set_branch(k, rows, parts.rest, slack) for rows in limits(k, limit)]
     keys = [] if most is None or limit is not None else [_keys(k, most, parts.rest, in_order)]
     ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
-    names = list_branch(k, default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
+    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
     return (*sets, names, *keys)
 
 
@@ -455,13 +447,13 @@ def limits(k: int, limit: int | None) -> tuple[int, ...]:
         wanted: Iterable[int] = (limit,)
     else:
         wanted = (2 * k * 4**n for n in range(16) if 2 * k * 4**n <= max(WIDEST, 10 * k))
-    return tuple(rows for rows in wanted if k * rows <= MOST_CLASSES)
+    return tuple(rows for rows in wanted if k * rows <= unknown_domain.MOST_CLASSES)
 
 
 def set_branch(k: int, rows: int, budget: base.DeltaBudget, slack: Fraction) -> Branch:
     """Its bar, and for larger ranks where the sets that reach so far would outweigh the top k: no lower than that."""
-    mechanism = CanonicalLimitedDomain(k=k, budget=budget, limit=rows)
-    inner = GAMMA * Fraction(mechanism._round)
+    mechanism = unknown_domain.CanonicalLimitedDomain(k=k, budget=budget, limit=rows)
+    inner = unknown_domain.GAMMA * Fraction(mechanism._round)
     ranks = sorted({k + max(1, round(k * f)) for f in SPREAD if k + max(1, round(k * f)) <= rows})
     crowd = log_choose(np.full(len(ranks), k), np.array(ranks, np.int64) - k).tolist()
     heavy, ahead = CROWD / inner, SETS_AHEAD * slack
@@ -476,10 +468,10 @@ def list_branch(k: int, rows: int, budget: base.DeltaBudget, ahead: Fraction | i
     However far its bar is cleared, it stands no lower than `ahead` below the k-th count: sets may then be better.
     """
     if in_order and k <= BRANCHES_FEW and isinstance(budget, ApproxDP):
-        mechanism = LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
+        mechanism = unknown_domain.LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
         offset = mechanism._bar[0]
     else:
-        mechanism = quick_list(k, rows, budget)
+        mechanism = unknown_domain.quick_list(k, rows, budget)
         offset = Fraction(mechanism.offset) if math.isfinite(mechanism.offset) else FAR
     marks = ((rows + 1, 1 + offset), (k, Fraction(-ahead)))
     return Branch("list", mechanism, marks, rows + 1, 1 + to_float(offset))
@@ -666,18 +658,18 @@ FEW_ROUNDS = 3
 """Up to so many names a list has exponential noise under (epsilon, delta)."""
 
 
-def list_of(request: base.Request) -> LimitedDomainTopK:
+def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
     """The list that this request may get.
 
     Exponential noise has the lower bar up to k = 3, where the rounds are added up as pure epsilons.
     """
     noise = "exponential" if _few(request) else "gumbel"
-    return LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
+    return unknown_domain.LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
 
 
-def set_of(request: base.Request) -> CanonicalLimitedDomain:
+def set_of(request: base.Request) -> unknown_domain.CanonicalLimitedDomain:
     """The set that this request may get."""
-    return CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
+    return unknown_domain.CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
 
 
 def keys_of(request: base.Request) -> KeySet:

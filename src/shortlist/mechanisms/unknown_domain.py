@@ -18,26 +18,7 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms import utility
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budgeted,
-    DeltaBudget,
-    Listing,
-    Outcome,
-    bar_in_words,
-    check_counts,
-    check_delta_budget,
-    check_draws,
-    check_k,
-    check_limit,
-    check_noise,
-    check_small_delta,
-    check_source,
-    described,
-    listing,
-    part_of,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import (
     epsilon_of_a_round,
     plain_epsilon_of_a_round,
@@ -45,8 +26,8 @@ from shortlist.mechanisms.race import (
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
+from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
 
@@ -64,7 +45,7 @@ NEAR = 1.005
 
 
 @lru_cache
-def gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -> tuple[float, float]:
+def gumbel_rates(k: int, limit: int, budget: base.DeltaBudget, split: float | None) -> tuple[float, float]:
     """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
     if isinstance(budget, ZCDP):
         return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
@@ -79,9 +60,9 @@ def share_for_rounds(k: int, limit: int, budget: ApproxDP) -> Fraction:
     curve, where finding the e itself takes several.
     """
     (quick, first), *others = quick_heights(k, limit, budget)
-    chosen, e, bar = first, epsilon_of_a_round(k, _for_rounds(budget, first)), part_of(budget.delta, 1 - first)
+    chosen, e, bar = first, epsilon_of_a_round(k, _for_rounds(budget, first)), base.part_of(budget.delta, 1 - first)
     for height, share in others:
-        rest = part_of(budget.delta, 1 - share)
+        rest = base.part_of(budget.delta, 1 - share)
         lowest = math.log(dummies(limit, Fraction(bar))) / e
         if not rest or not lowest or (first and height > NEAR * quick):
             continue
@@ -98,11 +79,11 @@ def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
     """
     rounds = _for_rounds(budget, share)
     e = epsilon_of_a_round(k, rounds)
-    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), part_of(budget.delta, 1 - share)
+    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), base.part_of(budget.delta, 1 - share)
 
 
 def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
-    converted = part_of(budget.delta, share)
+    converted = base.part_of(budget.delta, share)
     return ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)
 
 
@@ -110,13 +91,13 @@ def quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fra
     """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
 
     def height(share: Fraction) -> float:
-        e = plain_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        e = plain_epsilon_of_a_round(k, ApproxDP(budget.epsilon, base.part_of(budget.delta, share)))
         return math.log(limit / ((1 - share) * budget.delta)) / e if e else math.inf
 
     return sorted((height(share), share) for share in SHARES)
 
 
-class _WorkingList(Budgeted[DeltaBudget]):
+class _WorkingList(base.Budgeted[base.DeltaBudget]):
     """At most k labels of the working list T = {i : count_i > c}, c the count of row limit + 1."""
 
     __slots__ = ()
@@ -143,25 +124,25 @@ class _WorkingList(Budgeted[DeltaBudget]):
         raise NotImplementedError
 
     def _check(self, scores: Scores) -> None:
-        check_counts(scores)
+        base.check_counts(scores)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        candidates = listing(scores._sequence, self._limit)
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        candidates = base.listing(scores._sequence, self._limit)
         places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
         few = len(places) < self.k
-        return Outcome(places, Extras(stopped=few if self.ordered else None), (self._describe_end(),) * few)
+        return base.Outcome(places, Extras(stopped=few if self.ordered else None), (self._describe_end(),) * few)
 
-    def _ranks(self, candidates: Listing, source: Source) -> list[int]:
+    def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
         """Draw the ranks (from 0) of the winners in the working list, best first."""
         raise NotImplementedError
 
-    def _rank_many(self, candidates: Listing, count: int, source: Source) -> Indices:
+    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
         """Draw the ranks of independent draws, one row each; -1 where there are fewer than k."""
         raise NotImplementedError
 
     def _describe_bar(self) -> str:
         offset = to_float(self.offset) if isinstance(self.offset, Fraction) else self.offset
-        return f"a name must stand about {bar_in_words(1 + offset, self._limit + 1)}"
+        return f"a name must stand about {base.bar_in_words(1 + offset, self._limit + 1)}"
 
     _describe_end = _describe_bar
 
@@ -172,13 +153,13 @@ class _WorkingList(Budgeted[DeltaBudget]):
 
         Best first, or sorted where the order is not released; -1 where there are fewer than k.
         """
-        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
-        candidates = listing(scores.values, self._limit)
+        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
+        candidates = base.listing(scores.values, self._limit)
         rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
         return rows if self.ordered else sorted_rows(rows)
 
 
-@described
+@base.described
 class LimitedDomainTopK(_WorkingList):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
@@ -217,7 +198,7 @@ class LimitedDomainTopK(_WorkingList):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     limit: int | None = None
     noise: str | Noise = "gumbel"
     split: float | None = None
@@ -225,10 +206,10 @@ class LimitedDomainTopK(_WorkingList):
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_delta_budget(epsilon, delta, self.budget))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_delta_budget(epsilon, delta, self.budget))
         limit = default_limit(self.k) if self.limit is None else self.limit
-        object.__setattr__(self, "limit", check_limit(limit, self.k))
+        object.__setattr__(self, "limit", base.check_limit(limit, self.k))
         gumbel = self._kind == GUMBEL
         if self.split is not None:
             number("split", self.split, below=1.0)
@@ -242,7 +223,7 @@ class LimitedDomainTopK(_WorkingList):
 
     @property
     def _kind(self) -> Noise:
-        kind = check_noise(self.noise)
+        kind = base.check_noise(self.noise)
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
         return kind
@@ -275,14 +256,14 @@ class LimitedDomainTopK(_WorkingList):
         """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
+        return base.part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
 
     @property
     def bar_delta(self) -> float:
         """The part of delta that the bar gets under (epsilon, delta), as in `charge`, with no round calibrated."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
+        return base.part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
 
     @property
     def _rates(self) -> tuple[float, float]:
@@ -307,41 +288,41 @@ class LimitedDomainTopK(_WorkingList):
             return ThinnedRange(e, rounds, delta)
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
-    def _kept(self, outcome: Outcome) -> Guarantee:
+    def _kept(self, outcome: base.Outcome) -> Guarantee:
         assert outcome.indices is not None
         return self._cost(min(len(outcome.indices) + 1, self.k))
 
     def _describe_end(self) -> str:
         return f"the list ended at its bar: {self._describe_bar()}"
 
-    def _ranks(self, candidates: Listing, source: Source) -> list[int]:
+    def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
         if not len(candidates.counts):
             return []
         bar = self._noisy_bar(candidates)
-        finish = race(
+        finish = race.race(
             candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=self._kind, source=source
         )
-        return [int(rank) for rank in finish.indices[: how_many_above(finish.finishes(), bar.draw(source))]]
+        return [int(rank) for rank in finish.indices[: race.how_many_above(finish.finishes(), bar.draw(source))]]
 
-    def _noisy_bar(self, candidates: Listing) -> Runner:
+    def _noisy_bar(self, candidates: base.Listing) -> race.Runner:
         """The bar, under noise of the scale of all."""
         offset, many = self._bar
-        noise = best_of(many) if self._kind == GUMBEL else self._kind
-        return Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
+        noise = race.best_of(many) if self._kind == GUMBEL else self._kind
+        return race.Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
 
-    def _rank_many(self, candidates: Listing, count: int, source: Source) -> Indices:
+    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
         if not len(candidates.counts):
-            return np.full((count, self.k), LINE)
+            return np.full((count, self.k), race.LINE)
         bar = self._noisy_bar(candidates)
-        field = Field(candidates.counts, self.k + 1, bar.scale, self._kind, bar)
+        field = race.Field(candidates.counts, self.k + 1, bar.scale, self._kind, bar)
         races = field.races(count, source)
-        return np.concatenate([pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in races])
+        return np.concatenate([race.pad_rows(rows.indices, rows.ahead(), self.k, race.LINE) for rows in races])
 
     inclusion_probabilities = utility.inclusion_probabilities
 
 
-def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
+def quick_list(k: int, limit: int, budget: base.DeltaBudget) -> LimitedDomainTopK:
     """A list with Gumbel noise within the budget that needs no long calibration; its bar stands up to 7% higher.
 
     Under (epsilon, delta) its rounds add up, or a share of delta converts their Renyi divergences, whichever has the
@@ -352,7 +333,7 @@ def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
     added = LimitedDomainTopK(k=k, budget=budget, limit=limit, split=0.0)
     best = (added.offset, 0.0, budget.delta)
     for share in SHARES[1:]:
-        converted, bar = part_of(budget.delta, share), part_of(budget.delta, 1 - share)
+        converted, bar = base.part_of(budget.delta, share), base.part_of(budget.delta, 1 - share)
         e = renyi_epsilon_of_a_round(k, ApproxDP(budget.epsilon, converted)) if bar else 0.0
         best = min(best, (math.log(limit / bar) / e, e, bar)) if e else best
     _, e, bar = best
@@ -371,7 +352,7 @@ MOST_CLASSES = 1 << 24
 """k times limit at most: so many classes of sets may have to be weighed."""
 
 
-@described
+@base.described
 class CanonicalLimitedDomain(_WorkingList):
     """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
 
@@ -409,16 +390,16 @@ class CanonicalLimitedDomain(_WorkingList):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     limit: int | None = None
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_small_delta(epsilon, delta, self.budget))
-        limit = check_limit(2 * self.k if self.limit is None else self.limit, self.k)
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_small_delta(epsilon, delta, self.budget))
+        limit = base.check_limit(2 * self.k if self.limit is None else self.limit, self.k)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "gamma", _check_gamma(self.gamma))
         if self.k * limit > MOST_CLASSES:
@@ -450,14 +431,14 @@ class CanonicalLimitedDomain(_WorkingList):
         inner = Fraction(self.gamma) * Fraction(self._round)
         return canonical_offset(self.k, self._limit, inner, Fraction(self.guarantee.delta))
 
-    def _ranks(self, candidates: Listing, source: Source) -> list[int]:
+    def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
         return self._sets(candidates).draw(source)
 
-    def _rank_many(self, candidates: Listing, count: int, source: Source) -> Indices:
+    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
         rows = self._sets(candidates).draw_many(source, count)
         return np.array([ranks + [-1] * (self.k - len(ranks)) for ranks in rows])
 
-    def _sets(self, candidates: Listing) -> LimitedSets:
+    def _sets(self, candidates: base.Listing) -> LimitedSets:
         """Return the distribution over sets of ranks."""
         gamma, rate = Fraction(self.gamma), Fraction(self._round)
         bar = candidates.beyond + 1 + self.offset

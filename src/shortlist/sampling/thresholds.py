@@ -12,21 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist.exact import reals
 from shortlist.exact.geometric import LARGEST, Geometric
 from shortlist.exact.noise import LAPLACE, Noise
-from shortlist.exact.reals import (
-    FAR,
-    Contest,
-    Draw,
-    Term,
-    float_bounds,
-    floor_of,
-    is_positive,
-    nearest_float,
-    to_float,
-    total,
-    word,
-)
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Grid, Runner, Runners, floors, step_for
 from shortlist.sampling.skipping import CHUNK, Layout, Maxima
@@ -45,7 +33,9 @@ def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, s
     The result is a function of that real alone, so that it says no more than the real mechanism does. `value`
     must be finite; a result beyond the largest float is rounded to an infinity, as the format defines.
     """
-    return nearest_float(total(Fraction(value), [(scale, Draw(noise, word(source), 64, source))]))
+    return reals.nearest_float(
+        reals.total(Fraction(value), [(scale, reals.Draw(noise, reals.word(source), 64, source))])
+    )
 
 
 def add_pure_noise(values: Values, *, scale: Fraction, source: Source) -> list[float]:
@@ -88,8 +78,8 @@ def whole_sums(
     sure = (np.abs(nearest) < FARTHEST_GRID_STEP) & (np.floor(place + shift - slack) == np.floor(place + shift + slack))
     sums: Indices = np.where(sure, nearest, 0.0).astype(np.int64)
     for i in np.flatnonzero(~sure).tolist():
-        draw = Draw(noise, int(words[i]), 64 + int(level[i]), source)
-        exact = floor_of(total(int(values[i]) * per + Fraction(1, 2), [(scale, draw)]))
+        draw = reals.Draw(noise, int(words[i]), 64 + int(level[i]), source)
+        exact = reals.floor_of(reals.total(int(values[i]) * per + Fraction(1, 2), [(scale, draw)]))
         sums[i] = min(max(exact, -LARGEST), LARGEST)
     return sums
 
@@ -123,40 +113,40 @@ class Barrier:
         whole: bool = False,
         first: int | None = None,
     ) -> None:
-        draw = Draw(noise, word(source) if first is None else first, 64, source)
+        draw = reals.Draw(noise, reals.word(source) if first is None else first, 64, source)
         self.threshold = threshold
         self.source = source
         self.whole = whole
-        self.line = Fraction(threshold) + (floor_of(total(Fraction(0), [(scale, draw)])) if whole else 0)
-        self._noise: list[Term] = [] if whole else [(scale, draw)]
+        self.line = Fraction(threshold) + (reals.floor_of(reals.total(Fraction(0), [(scale, draw)])) if whole else 0)
+        self._noise: list[reals.Term] = [] if whole else [(scale, draw)]
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("the noise of a threshold is drawn once: it cannot be copied or pickled")
 
-    def passes(self, value: int | float, test: Test, draw: Draw) -> bool:
+    def passes(self, value: int | float, test: Test, draw: reals.Draw) -> bool:
         """Whether the gap of this question is at least the cut, exactly."""
         offset, terms = self._gap(value, test, draw)
-        return is_positive(total(offset - test.cut, terms))
+        return reals.is_positive(reals.total(offset - test.cut, terms))
 
-    def gap(self, value: int | float, test: Test, draw: Draw) -> float:
+    def gap(self, value: int | float, test: Test, draw: reals.Draw) -> float:
         """The exact gap, correctly rounded; with whole numbers its floor."""
         offset, terms = self._gap(value, test, draw)
-        gap = total(offset, terms)
-        return to_float(Fraction(floor_of(gap))) if self.whole else nearest_float(gap)
+        gap = reals.total(offset, terms)
+        return reals.to_float(Fraction(reals.floor_of(gap))) if self.whole else reals.nearest_float(gap)
 
-    def steps(self, value: int | float, test: Test, draw: Draw, step: Fraction) -> int:
+    def steps(self, value: int | float, test: Test, draw: reals.Draw, step: Fraction) -> int:
         """floor(gap / step), exactly."""
         offset, terms = self._gap(value, test, draw)
-        return floor_of(total(offset / step, [(scale / step, noise) for scale, noise in terms]))
+        return reals.floor_of(reals.total(offset / step, [(scale / step, noise) for scale, noise in terms]))
 
-    def _gap(self, value: int | float, test: Test, draw: Draw) -> tuple[Fraction, list[Term]]:
+    def _gap(self, value: int | float, test: Test, draw: reals.Draw) -> tuple[Fraction, list[reals.Term]]:
         below = [(-scale, noise) for scale, noise in self._noise]
         return Fraction(value) - self.line - test.centre, [(test.scale, draw), *below]
 
     def bounds(self, origin: int | float, test: Test, unit: Fraction) -> tuple[float, float]:
         """Floats around what (value - origin + scale * noise) / unit must reach to pass, by the bits drawn so far."""
         offset = self.line + test.centre + test.cut - Fraction(origin)
-        return float_bounds(total(offset / unit, [(scale / unit, noise) for scale, noise in self._noise]))
+        return reals.float_bounds(reals.total(offset / unit, [(scale / unit, noise) for scale, noise in self._noise]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +213,7 @@ class Questions:
         self._words: list[int] = []
         self._next = 0
 
-    def ask(self, value: int | float) -> Draw | None:
+    def ask(self, value: int | float) -> reals.Draw | None:
         """The noise of this question if it passes (its first 64 bits, or more), None if it does not."""
         i = self._next
         if i == len(self._words):
@@ -234,7 +224,7 @@ class Questions:
         error = COMPARISON_SLACK * (abs(value) + abs(distance))
         if distance + self._high[i] + error < self._lowest:
             return None
-        draw = Draw(self._test.noise, self._words[i], 64, self._barrier.source)
+        draw = reals.Draw(self._test.noise, self._words[i], 64, self._barrier.source)
         if distance + self._low[i] - error > self._highest or self._barrier.passes(value, self._test, draw):
             return draw
         return None
@@ -249,7 +239,7 @@ class Questions:
 
 def scale_noise(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
     """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
-    factor = to_float(scale)
+    factor = reals.to_float(scale)
     middle = factor * noise
     room = factor * error + 4 * COMPARISON_SLACK * np.abs(middle) + 1e-300
     return middle - room, middle + room
@@ -261,7 +251,7 @@ LARGEST_CHUNK = 1 << 24
 GROWTH = 512
 
 
-def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, Draw]]:
+def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, reals.Draw]]:
     """(index, number of the test, noise) of all questions that pass a test, in order; of several tests the first.
 
     The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
@@ -273,14 +263,14 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     while start < len(values):
         chunk = values[start : start + size]
         maxima = Maxima.of(chunk, BLOCK)
-        contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
+        contests = [reals.Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
         candidates = [_candidates(*one, maxima, barrier.source) for one in zip(contests, lines, strict=True)]
         last = -1
         ways = ((index, n, *rest) for n, some in enumerate(candidates) for index, *rest in some)
         for index, number, bits, level, sure in sorted(ways):
             if index == last:
                 continue  # it passed an earlier test
-            draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
+            draw = reals.Draw(tests[number].noise, bits, 64 + level, barrier.source)
             if sure or barrier.passes(chunk[index].item(), tests[number], draw):
                 last = index
                 yield start + index, number, draw
@@ -292,10 +282,10 @@ Candidate = tuple[int, int, int, bool]
 
 
 @np.errstate(all="ignore")
-def _candidates(contest: Contest, line: tuple[float, float], maxima: Maxima, source: Source) -> list[Candidate]:
+def _candidates(contest: reals.Contest, line: tuple[float, float], maxima: Maxima, source: Source) -> list[Candidate]:
     """All that may reach the line, whose noisy position is known to lie between two floats."""
     lowest, highest = line
-    layout = Layout.of(contest, maxima, min(max(lowest, -FAR), FAR))
+    layout = Layout.of(contest, maxima, min(max(lowest, -reals.FAR), reals.FAR))
     hits = layout.plan().draw(source)
     values = contest.values[hits.index]
     low, high = contest.intervals(values, hits.words, hits.level)
@@ -323,7 +313,9 @@ class ManyRuns:
         questions = np.flatnonzero(self.values > -np.inf)  # the others never pass
         values, tests = self.values[questions].tolist(), [branch.test for branch in self.rules.branches]
         line, shape = Fraction(self.rules.threshold), (draws, min(len(values), self.rules.enough))
-        offsets = np.array([[to_float(Fraction(value) - line - test.centre) for value in values] for test in tests])
+        offsets = np.array(
+            [[reals.to_float(Fraction(value) - line - test.centre) for value in values] for test in tests]
+        )
         indices, gaps, numbers = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
         per_run = 1 + len(values) * len(tests)
         for start in range(0, draws, max(1, CHUNK // per_run)):
@@ -391,7 +383,7 @@ class _Runs:
 
     def _first_passes(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
         """(the first test that each question passes or -1, whether that is unsure, what is sure of each test)."""
-        cuts = np.array([to_float(test.cut) for test in self.tests])[:, None, None]
+        cuts = np.array([reals.to_float(test.cut) for test in self.tests])[:, None, None]
         room = COMPARISON_SLACK * np.abs(cuts)
         # what floats cannot hold tells nothing
         passes, fails = (low > cuts + room) & (low < np.inf), (high < cuts - room) & (high > -np.inf)
@@ -408,9 +400,9 @@ class _Runs:
         barrier, spent, step = self.rules.barrier(source, int(self.line[run])), 0, self.step
         for question, value in enumerate(values):
             for n, test in enumerate(self.tests):
-                draw = Draw(test.noise, int(self.words[n, question, run]), 64, source)
+                draw = reals.Draw(test.noise, int(self.words[n, question, run]), 64, source)
                 if sure[n, question] > 0 or (not sure[n, question] and barrier.passes(value, test, draw)):
-                    yield question, to_float(barrier.steps(value, test, draw, step) * step), n
+                    yield question, reals.to_float(barrier.steps(value, test, draw, step) * step), n
                     spent += self.rules.weights[n]
                     break
             if spent >= self.rules.enough:

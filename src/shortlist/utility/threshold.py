@@ -15,21 +15,7 @@ from shortlist.exact.noise import EXPONENTIAL, Noise
 from shortlist.exact.reals import Contest, to_float
 from shortlist.sampling.thresholds import Rules
 from shortlist.scores import Scores
-from shortlist.utility.quadrature import (
-    DECIDED_CHANCE,
-    Block,
-    Crowd,
-    Levels,
-    blocks,
-    crowd_of,
-    find_range,
-    highest_density,
-    log_all_above,
-    log_all_below,
-    refined,
-    seen_above,
-    seen_below,
-)
+from shortlist.utility import quadrature
 from shortlist.utility.quality import Quality, ranks_within
 from shortlist.utility.race import ERROR, line_law, line_levels, set_probabilities
 
@@ -60,7 +46,7 @@ class LineRace:
         """P[n items are named], n = 0..k: exact, to 1e-9."""
         able = np.sort(self._able)
 
-        def density(z: Floats, levels: Levels) -> Floats:
+        def density(z: Floats, levels: quadrature.Levels) -> Floats:
             number, _ = self._counts(z, *_near(able, levels, self.noise), self.k - 1)
             return np.exp(line_law(z, self.noise, self.rate)[1])[:, None] * number
 
@@ -101,7 +87,7 @@ class LineRace:
         values, place = np.unique(able, return_inverse=True)
         counts = np.bincount(place, minlength=len(values))
 
-        def density(z: Floats, levels: Levels) -> Floats:
+        def density(z: Floats, levels: quadrature.Levels) -> Floats:
             return self._held(z, values, counts, levels)
 
         result = np.zeros(len(self.s))
@@ -145,13 +131,16 @@ class LineRace:
         everyone = [_crowd(able[heads]), _crowd(able[tail])]
         middle, room, lowest = np.sort(able[~(heads | tail)]), self.k - leading, max(0, fewest - leading)
 
-        def density(z: Floats, levels: Levels) -> Floats:
-            ahead, behind = seen_above(everyone[0], levels, noise, 2), seen_below(everyone[1], levels, noise, 2)
+        def density(z: Floats, levels: quadrature.Levels) -> Floats:
+            ahead, behind = (
+                quadrature.seen_above(everyone[0], levels, noise, 2),
+                quadrature.seen_below(everyone[1], levels, noise, 2),
+            )
             log_line, log_density = line_law(z, noise, self.rate)
-            inside, below = log_all_above(ahead, noise, z), log_all_below(behind, noise, z)
+            inside, below = quadrature.log_all_above(ahead, noise, z), quadrature.log_all_below(behind, noise, z)
             number, ending = self._counts(z, *_near(middle, levels, noise), room)
             by_line = np.exp(log_density + inside + below) * number[:, lowest:].sum(axis=1)
-            by_tail = highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]
+            by_tail = quadrature.highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]
             total: Floats = by_line + by_tail + np.exp(inside + below + log_line) * ending[:, room]
             return total[:, None]
 
@@ -173,7 +162,7 @@ class LineRace:
         x = (z - value)[:, None]
         return np.exp(self.noise.log_survival(x)), np.exp(self.noise.log_cdf(x)), np.exp(self.noise.log_density(x))
 
-    def _held(self, z: Floats, values: Floats, counts: Indices, levels: Levels) -> Floats:
+    def _held(self, z: Floats, values: Floats, counts: Indices, levels: quadrature.Levels) -> Floats:
         """Per level and distinct value, the density that the list ends there and an item of that value is above.
 
         The others are those of smaller values, those of larger ones, and the rest of its own.
@@ -197,7 +186,7 @@ class LineRace:
             after = _with(others, law, 1)
         return result
 
-    def _integral(self, density: Callable[[Floats, Levels], Floats], width: int = 1) -> Floats:
+    def _integral(self, density: Callable[[Floats, quadrature.Levels], Floats], width: int = 1) -> Floats:
         """Over all levels at which a list may end."""
         able = self._able
         levels = line_levels(able, self.k, self.noise, self.rate)
@@ -205,32 +194,32 @@ class LineRace:
 
         def evaluate(refinement: int) -> Floats:
             total: Floats = np.zeros(1)
-            for block in blocks([able, np.zeros(1)], levels, self.noise, refinement):
+            for block in quadrature.blocks([able, np.zeros(1)], levels, self.noise, refinement):
                 for start in range(0, block.nodes.size, size):
                     rows = slice(start, start + size)
                     total = total + block.weights[rows] @ density(block.nodes[rows], block.levels)
             return total
 
-        return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+        return quadrature.refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
 
 
-def _crowd(values: Floats) -> Crowd:
+def _crowd(values: Floats) -> quadrature.Crowd:
     distinct, counts = np.unique(values, return_counts=True)
-    return crowd_of(distinct, counts.astype(np.float64))
+    return quadrature.crowd_of(distinct, counts.astype(np.float64))
 
 
-def _near(values: Floats, levels: Levels, noise: Noise) -> tuple[Floats, int]:
+def _near(values: Floats, levels: quadrature.Levels, noise: Noise) -> tuple[Floats, int]:
     """(the increasing values that may be on either side of a level, how many are surely above all of them)."""
     low, high = _undecided(values, np.ones(len(values), np.int64), levels, noise)
     return values[low:high], len(values) - high
 
 
-def _undecided(values: Floats, counts: Indices, levels: Levels, noise: Noise) -> tuple[int, int]:
+def _undecided(values: Floats, counts: Indices, levels: quadrature.Levels, noise: Noise) -> tuple[int, int]:
     """The slice of increasing values that may be on either side; a chance of DECIDED_CHANCE is given up on each."""
     exceed = np.cumsum(counts * np.exp(noise.log_survival(levels[0] - values)))
     fail = np.cumsum((counts * np.exp(noise.log_cdf(levels[1] - values)))[::-1])
-    low = int(np.searchsorted(exceed, DECIDED_CHANCE))
-    return low, max(low, len(values) - int(np.searchsorted(fail, DECIDED_CHANCE)))
+    low = int(np.searchsorted(exceed, quadrature.DECIDED_CHANCE))
+    return low, max(low, len(values) - int(np.searchsorted(fail, quadrature.DECIDED_CHANCE)))
 
 
 def _one_more(number: Floats, above: Floats, below: Floats) -> Floats:
@@ -375,13 +364,15 @@ class AnswerDistribution:
             return total
 
         width = to_float(self.rules.threshold_scale / self._unit)
-        return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+        return quadrature.refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
 
-    def _blocks(self, refinement: int) -> Iterator[Block]:
+    def _blocks(self, refinement: int) -> Iterator[quadrature.Block]:
         noise, width = self.rules.noise, to_float(self.rules.threshold_scale / self._unit)
-        levels = find_range(lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0))
+        levels = quadrature.find_range(
+            lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0)
+        )
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
-        return blocks([np.array([0.0, *places])], levels, noise, refinement)
+        return quadrature.blocks([np.array([0.0, *places])], levels, noise, refinement)
 
     def _sum(self, given: Callable[[Floats], Floats]) -> Floats:
         """Over 0, 1, 2, ..: the floor of exponential noise."""
