@@ -17,7 +17,7 @@ from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of
-from shortlist.groups import larger_share, plain_share
+from shortlist.execute import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange
 from shortlist.tables import caps

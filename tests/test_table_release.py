@@ -11,7 +11,7 @@ from pyarrow import dataset
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.table_words import TABLE_WORDS
+from shortlist.query import TABLE_OPTIONS
 from shortlist.tables.count import OpenTable
 from shortlist.testing import seeded
 from tests.helpers.typed import present
@@ -46,7 +46,7 @@ def test_a_table_is_counted_and_released_in_one_call(kind, words, tmp_path):
         "parquet": lambda: tmp_path / "rows.parquet",
     }[kind]()
     ledger = sl.Ledger(tmp_path / "l.db", budget=PureDP(3.0))
-    counting = {name: words[name] for name in words if name in TABLE_WORDS | {"unit"}}
+    counting = {name: words[name] for name in words if name in TABLE_OPTIONS | {"unit"}}
     asking = {name: words[name] for name in words if name not in counting}
     apart = sl.top_k(sl.count(rows, **ASK, **counting), 2, epsilon=1.0, rng=seeded(1), **asking)
     paid: list[dict[str, Any]] = [{}, {"ledger": ledger, "purpose": "trees"}]

@@ -16,8 +16,9 @@ from shortlist import ZCDP, ApproxDP
 from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.certified.unknown_domain import both_law
 from shortlist.audit.enumeration import prove
-from shortlist.choose import mechanism_for
+from shortlist.choose import choose_mechanism
 from shortlist.mechanisms import NamesChoice
+from shortlist.mechanisms.base import Request
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 
@@ -50,7 +51,7 @@ def columns(people, most=None):
 
 
 def taken(budget, most=None):
-    return of_kind(NamesChoice, mechanism_for(3, public=False, budget=budget, most=most, weighed=True)[0])
+    return of_kind(NamesChoice, choose_mechanism(Request(3, budget, public=False, most=most, weighed=True)).mechanism)
 
 
 def law_of(mechanism):
