@@ -153,3 +153,19 @@ def test_a_table_that_cannot_be_read_says_that_its_charge_stays(tmp_path):
     with pytest.raises(ValueError, match="a quote opens") as caught:
         sl.top_k(rows, 1, item="what", candidates=known, **{**words, "ledger": None})
     assert not hasattr(caught.value, "__notes__")
+
+
+def test_without_room_in_the_ledger_not_even_the_header_is_looked_at(tmp_path):
+    (tmp_path / "rows.csv").write_text("who,what,n\n1,tea,1\n")
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.ApproxDP(0.5, 1e-3))
+    rows, known = str(tmp_path / "rows.csv"), ["tea", "milk", "water"]
+    words: dict[str, Any] = {"user": "nobody", "ledger": ledger, "epsilon": 1.0}
+    for ask in (
+        lambda: sl.top_k(rows, 1, item="what", candidates=known, **words),
+        lambda: sl.top_k(rows, 1, item="what", candidates=known, by="n", groups=["1", "2"], **words),
+        lambda: sl.keys(rows, item="what", delta=1e-5, **words),
+        lambda: sl.quantile(rows, value="n", lower=0, upper=9, **words),
+        lambda: sl.quantile(rows, value="n", lower=0, upper=9, by="what", groups=["tea", "milk"], **words),
+    ):
+        with pytest.raises(sl.BudgetExceeded):
+            ask()

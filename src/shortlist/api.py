@@ -13,28 +13,33 @@ from shortlist._text import kind_of_words
 from shortlist.execute import execute, quote_query
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import Guarantee, Ledger
-from shortlist.query import WITHOUT_PRICE, GroupOptions, Query, TableOptions
+from shortlist.query import WITHOUT_PRICE, GroupOptions, Query, ReadingOptions, TableOptions
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Bound, GroupedScores, PerUser, Scores
 
 
-class SelectOptions(TableOptions, total=False):
-    """The words of `select`."""
+class PriceOptions(TypedDict, total=False):
+    """What may run, what it may cost, and who pays."""
 
     epsilon: float | None
     delta: float | None
     budget: Guarantee | None
     method: str
-    largest: bool
     allow_large: bool
     rng: Source | None
     ledger: Ledger | None
     purpose: str
 
 
+class SelectOptions(TableOptions, PriceOptions, total=False):
+    """The options of `select`."""
+
+    largest: bool
+
+
 class TopKOptions(SelectOptions, total=False):
-    """The words of `top_k`."""
+    """The options of `top_k`."""
 
     ordered: bool
     values: bool
@@ -307,8 +312,8 @@ def keys(
     return cast(Release, execute(Query.of("keys", locals())))
 
 
-class QuantileOptions(TypedDict, total=False):
-    """The words of `quantile`."""
+class QuantileOptions(ReadingOptions, PriceOptions, total=False):
+    """The options of `quantile`."""
 
     user: str | None
     value: str | None
@@ -317,21 +322,9 @@ class QuantileOptions(TypedDict, total=False):
     upper: Bound | None
     step: Any
     per_user: PerUser
-    epsilon: float | None
-    delta: float | None
-    budget: Guarantee | None
-    method: str
     groups: Iterable[Any] | None
     groups_per_user: int | None
     unit: str
-    memory: str | None
-    multiline: bool
-    separator: str | None
-    allow_large: bool
-    rng: Source | None
-    ledger: Ledger | None
-    purpose: str
-    progress: Callable[[float], None] | None
 
 
 @overload

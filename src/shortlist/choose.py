@@ -181,7 +181,7 @@ def choose_method(request: Request) -> tuple[str, str]:
 
 
 def _choose_unlisted(request: Request) -> tuple[str, str]:
-    """The same where the candidates, or how many of them, come from the data."""
+    """Return the same where the candidates, or how many of them, come from the data."""
     k, most = request.k, request.most
     if k is None:
         return "stable", "StableTopK, because k=None: the data choose k where the scores drop"
@@ -243,7 +243,7 @@ def _gains_by_delta(k: int, budget: ApproxDP) -> bool:
 
 
 def _check_unlisted(request: Request, named: Method | None) -> None:
-    """Where the candidates, or how many of them, come from the data."""
+    """Refuse what does not fit where the candidates, or how many of them, come from the data."""
     if request.gaps:
         raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
     if request.values and (request.k is None or not (named is None or named.values)):
@@ -257,7 +257,7 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
 
 
 def _check_listed(request: Request, named: Method | None) -> None:
-    """Where the candidates are a public list."""
+    """Refuse what does not fit where the candidates are a public list."""
     if request.k is None:
         raise bad_value(
             "$k=None: the data choose how many, and that needs a delta: write $delta=1e-6, or a number, as $k=5"

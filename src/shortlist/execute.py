@@ -12,7 +12,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol
@@ -26,24 +26,15 @@ from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.choose import Choice, Facts, check_any_budget, choose
 from shortlist.errors import PrivacyWarning, Text, bad_value
 from shortlist.ledger.ledger import Reservation
-from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.base import (
-    Budget,
-    Outcome,
-    check_delta_budget,
-    check_ledger,
-    check_source,
-    ledger_note,
-    source_of,
-)
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, calibrate
+from shortlist.mechanisms import Mechanism, base
+from shortlist.privacy import ApproxDP, Guarantee, calibrate
 from shortlist.query import Query
 from shortlist.release import NOTHING_ELSE, Extras, GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import GroupedScores, Pick, Scores, as_scores
 
 LARGE_DELTA = 1e-3
-LONGEST_WORDS = 10_000
+LONGEST_NOTE = 10_000
 """Characters that a ledger's entry has for groups and their mechanisms; more are told by a hash of them."""
 OUTSIDE = "whatever lies outside the range counts at its ends, and a cell that holds no such value is left out"
 SHARED = "the rows of a person share one vote"
@@ -59,9 +50,9 @@ def execute(query: Query) -> Release | GroupedRelease:
     BudgetExceeded
         if the ledger has no room: nothing is charged or read.
     """
-    random, ledger = check_source(query.rng), query.ledger
+    random, ledger = base.check_source(query.rng), query.ledger
     data, budget = open_query(query)
-    known = plan_by_words(query, data, budget) if query.is_table else None  # before the header is looked at
+    known = plan_by_arguments(query, data, budget) if query.is_table else None  # before the header is looked at
     if known is not None and ledger is not None:
         ledger.check(known.charge, known.guarantee, unit=f"{query.unit} (add-remove)", fresh=False)
     plan = make_plan(query, budget, data.schema())
@@ -85,7 +76,7 @@ def execute(query: Query) -> Release | GroupedRelease:
 def quote_query(query: Query, *, header: bool) -> tuple[Plan, int | None]:
     """Return (what would run and what it costs, how many candidates there are where that is public)."""
     data, budget = open_query(query)
-    plan = plan_by_words(query, data, budget)
+    plan = plan_by_arguments(query, data, budget)
     if plan is None or (header and query.is_table):
         plan = make_plan(query, budget, data.schema())
     scores = plan.accepted
@@ -149,10 +140,10 @@ class InMemory:
         return self.scores
 
 
-def open_query(query: Query) -> tuple[Data, Budget]:
+def open_query(query: Query) -> tuple[Data, base.Budget]:
     """Return (what it is about, what it may cost: where a ledger has a hair less than that, what it has)."""
     ledger = query.ledger
-    check_ledger(ledger)
+    base.check_ledger(ledger)
     data: Data
     if query.is_table:
         data = late("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
@@ -160,12 +151,12 @@ def open_query(query: Query) -> tuple[Data, Budget]:
             raise TypeError("parallel is for a list of score lists: leave it out")
     else:
         data = InMemory.of(query)
-    check = check_delta_budget if query.call == "keys" else check_any_budget
+    check = base.check_delta_budget if query.call == "keys" else check_any_budget
     budget = check(query.epsilon, query.delta, query.budget)
     return data, budget if ledger is None else ledger.within(budget)
 
 
-def plan_by_words(query: Query, data: Data, budget: Budget) -> Plan | None:
+def plan_by_arguments(query: Query, data: Data, budget: base.Budget) -> Plan | None:
     """Return the plan that the arguments alone tell, with no header looked at; None if only an engine knows it all."""
     known = data.preview()
     return None if known is None else make_plan(query, budget, known)
@@ -186,7 +177,7 @@ class Plan:
     """k by group, where each has its own."""
     guarantee: Guarantee
     """What one user is promised of all of it."""
-    share: Budget
+    share: base.Budget
     """What each group may cost."""
     charge: Guarantee
     costs: dict[Guarantee, Guarantee]
@@ -212,7 +203,7 @@ class Plan:
             purpose=self.query.purpose,
             mechanism=repr(mechanism) if isinstance(scores, Scores) else describe_groups(self, scores),
             unit=f"{scores.unit} ({scores.neighbours})",
-            source=ledger_note(_sources(scores), largest=not scores._negated, secure=secure, said=said),
+            source=base.ledger_note(_sources(scores), largest=not scores._negated, secure=secure, said=said),
         )
 
     def draw(self, scores: Any, random: Source, reservation: Reservation | None) -> Release | GroupedRelease:
@@ -252,7 +243,14 @@ class Plan:
         )
 
     def _release_group(
-        self, scores: GroupedScores, n: int, k: int | None, outcome: Outcome, names: list[Hashable], *, secure: bool
+        self,
+        scores: GroupedScores,
+        n: int,
+        k: int | None,
+        outcome: base.Outcome,
+        names: list[Hashable],
+        *,
+        secure: bool,
     ) -> Release:
         """Return the release of a group, once its winners are named."""
         choice, items = self.choices[k], None if outcome.indices is None else names
@@ -282,7 +280,7 @@ class Plan:
         return release if query.at_least is None else drop_below(release, query.at_least)
 
 
-def make_plan(query: Query, budget: Budget, scores: Scores | GroupedScores | Facts) -> Plan:
+def make_plan(query: Query, budget: base.Budget, scores: Scores | GroupedScores | Facts) -> Plan:
     """Return what runs and what it costs. Refuse what does not fit, from public facts alone."""
     if isinstance(scores, Facts):
         facts = scores
@@ -299,7 +297,7 @@ def make_plan(query: Query, budget: Budget, scores: Scores | GroupedScores | Fac
     sizes, many = _sizes(scores, query.k), scores.groups_per_user
     numbers = [query.k] if sizes is None else list(dict.fromkeys(sizes.values()))
 
-    def plan(share: Budget) -> Plan:
+    def plan(share: base.Budget) -> Plan:
         choices = {number: choose(query, facts, number, share) for number in numbers}
         whole = Plan(query, scores, choices, choices[numbers[0]], sizes, budget, share, share, {})
         costs = _costs(scores, choices, whole.k_of)
@@ -341,18 +339,12 @@ def _costs(
     return costs
 
 
-def plain_share(budget: Budget, many: int) -> Budget:
+def plain_share(budget: base.Budget, many: int) -> base.Budget:
     """Return what each group may cost, if one user is in `many`: epsilons, rhos and deltas add up. Rounded down."""
-    if many == 1:
-        return budget
-    if isinstance(budget, PureDP):
-        return PureDP(_part(budget.epsilon, many))
-    if isinstance(budget, ZCDP):
-        return ZCDP(_part(budget.rho, many), _part(budget.delta, many))
-    return ApproxDP(_part(budget.epsilon, many), _part(budget.delta, many))
+    return type(budget)(*(_part(number, many) for number in astuple(budget)))
 
 
-def larger_share(budget: Budget, many: int, charge_of: Callable[[Any], Guarantee]) -> Budget | None:
+def larger_share(budget: base.Budget, many: int, charge_of: Callable[[Any], Guarantee]) -> base.Budget | None:
     """Return what fits by the composition of what is charged for one share, where that is more; None otherwise.
 
     Half of an (epsilon, delta) budget's delta is for the groups' own, and half for the conversion. It is a proposal:
@@ -395,17 +387,17 @@ def warn(plan: Plan) -> None:
             f"$delta={delta:g} lets one person's own item out with that chance; "
             "write a delta well below one over the number of people"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_calls_inside())
+        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
     if epsilon > ABSURD_EPSILON:
         text = Text(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
             "and write a smaller one; or allow_large=True if the data are public or made up"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_calls_inside())
+        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
 
 
-def _calls_inside() -> int:
-    """Return how far a warning of the function that calls this is from the line that called the package."""
+def _external_stacklevel() -> int:
+    """Return the `stacklevel` of a warning of the caller that points to the line which called the package."""
     frame, calls = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
         frame, calls = frame.f_back, calls + 1
@@ -415,15 +407,14 @@ def _calls_inside() -> int:
 def drop_below(release: Release, at_least: float) -> Release:
     """Return the release without items whose released value is below: a function of what was released, and free."""
     places = [i for i, value in enumerate(release.values or ()) if value >= at_least]
-    picked: dict[str, Any] = {
-        name: [cells[i] for i in places] for name in ("values", "margins", "gaps") if (cells := getattr(release, name))
-    }
+
+    def pick(cells: list[Any] | None) -> list[Any] | None:
+        return None if cells is None else [cells[i] for i in places]
+
+    extras, note = release.extras, f"items with a noisy value below {at_least:,.12g} are left out"
+    extras = replace(extras, values=pick(extras.values), margins=pick(extras.margins), gaps=pick(extras.gaps))
     return replace(
-        release,
-        items=None if release.items is None else [release.items[i] for i in places],
-        indices=None if release.indices is None else [release.indices[i] for i in places],
-        notes=(*release.notes, f"items with a noisy value below {at_least:,.12g} are left out"),
-        extras=replace(release.extras, **picked),
+        release, items=pick(release.items), indices=pick(release.indices), notes=(*release.notes, note), extras=extras
     )
 
 
@@ -441,7 +432,7 @@ def describe_groups(plan: Plan, scores: GroupedScores) -> str:
             f"k={number} by {choice.mechanism!r} for {', '.join(map(repr, keys)) or 'every group in the data'}"
         )
     text = "; ".join(parts)
-    if len(text) > LONGEST_WORDS:
+    if len(text) > LONGEST_NOTE:
         others = " and others" * (len(parts) > 1)
         digest = hashlib.sha256(text.encode()).hexdigest()
         text = f"{plan.first.mechanism!r}{others} for {len(scores)} groups, in full words of sha256 {digest}"
@@ -451,12 +442,12 @@ def describe_groups(plan: Plan, scores: GroupedScores) -> str:
 def _sources(scores: Scores | GroupedScores) -> str:
     """Return where the scores come from, for a ledger; of lists that are not alike in it, each one's own."""
     if isinstance(scores, Scores) or scores.by:
-        return source_of(scores._template)
-    parts = [source_of(scores._group(n)) for n in range(scores._number)]
+        return base.source_of(scores._template)
+    parts = [base.source_of(scores._group(n)) for n in range(scores._number)]
     if len(set(parts)) == 1:
         return parts[0]
     text = "; ".join(f"list {place}: {words}" for place, words in enumerate(parts))
-    if len(text) <= LONGEST_WORDS // 2:
+    if len(text) <= LONGEST_NOTE // 2:
         return text
     digest = hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
     return f"{len(parts)} lists, in full words of sha256 {digest}"

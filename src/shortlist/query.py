@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from shortlist._arrays import checked_flag
 from shortlist._runtime import settle
@@ -40,10 +40,13 @@ class Option(NamedTuple):
     calls: tuple[str, ...]
     """The functions that take it."""
     check: Check | None
+    own: Mapping[str, Any]
+    """The default in a function that has another one."""
 
 
-def _option(part: Part, calls: str, help: str, default: Any = None, check: Check | None = None) -> Any:
-    return field(default=default, metadata={"part": part, "calls": tuple(calls.split()), "help": help, "check": check})
+def _option(part: Part, calls: str, help: str, default: Any = None, check: Check | None = None, **own: Any) -> Any:
+    said = {"part": part, "calls": tuple(calls.split()), "help": help, "check": check, "own": own}
+    return field(default=default, metadata=said)
 
 
 def check_progress(name: str, progress: Any) -> Any:
@@ -109,7 +112,7 @@ class Query:
     budget: Guarantee | None = _option("plan", ALL, "What it may cost, in place of epsilon.")
     method: str = _option("plan", f"{LISTS} quantile", "A mechanism by name.", "auto")
     ordered: bool = _option("plan", "top_k", "Whether the order is released too.", False, checked_flag)
-    values: bool = _option("plan", "top_k keys", "Whether noisy values are released too.", False, checked_flag)
+    values: bool = _option("plan", "top_k keys", "Whether noisy values come too.", False, checked_flag, keys=True)
     gaps: bool = _option("plan", "top_k", "Whether the lead of each item over the next comes too.", False, checked_flag)
     limit: int | None = _option("plan", "top_k", "How many of the largest counts may be looked at.")
     weighted: bool | None = _option("plan", "keys", "Whether each user shares one vote among the names.")
@@ -165,10 +168,19 @@ WITHOUT_PRICE = {name for name, one in OPTIONS.items() if one.part == "charge"} 
 
 def options_of(call: str) -> list[Option]:
     """Return the options that a function takes."""
-    return [one for one in OPTIONS.values() if call in one.calls]
+    return [one._replace(default=one.own.get(call, one.default)) for one in OPTIONS.values() if call in one.calls]
 
 
-class TableOptions(PlainWords, total=False):
+class ReadingOptions(TypedDict, total=False):
+    """How a table is read."""
+
+    memory: str | None
+    multiline: bool
+    separator: str | None
+    progress: Callable[[float], None] | None
+
+
+class TableOptions(PlainWords, ReadingOptions, total=False):
     """The options of `Scores` for plain values, and those of `count` for a table: `user` and `item` make it one."""
 
     user: str
@@ -180,10 +192,6 @@ class TableOptions(PlainWords, total=False):
     where: str | None
     groups: Iterable[Hashable] | None
     groups_per_user: int | None
-    memory: str | None
-    multiline: bool
-    separator: str | None
-    progress: Callable[[float], None] | None
 
 
 class GroupOptions(TableOptions, total=False):

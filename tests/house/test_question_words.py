@@ -8,6 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import mechanisms
+from shortlist.api import QuantileOptions, SelectOptions, TopKOptions
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
 from shortlist.query import OPTIONS, TABLE_OPTIONS, GroupOptions, options_of
 from shortlist.scores import PlainWords, Scores, ScoreWords
@@ -39,13 +40,20 @@ def test_every_option_of_a_call_is_declared_once_and_as_its_signature_has_it():
         assert asked.keys() - {*given} <= written
         for name in given:
             needed = words[name] is inspect.Parameter.empty
-            assert needed or words[name] == asked[name].default or (call, name) == (sl.keys, "values"), name
+            assert needed or words[name] == asked[name].default, name
             hint = call.__annotations__[name]
             assert hint in (asked[name].type, "Any", asked[name].type.removesuffix(" | None")), (name, hint)
     assert all(one.help.endswith(".") and len(one.help) < 80 for one in OPTIONS.values())
-    assert GroupOptions.__annotations__.keys() == {
-        one.name for one in options_of("top_k") if one.part in ("scores", "table")
-    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"), [(SelectOptions, "select"), (TopKOptions, "top_k"), (QuantileOptions, "quantile")]
+)
+def test_type_checkers_know_every_option_as_it_is_declared(kind, call):
+    asked = {one.name: one.type for one in options_of(call)}
+    assert kind.__annotations__.keys() == asked.keys() - {"k", "parallel", "by"}
+    for name, hint in kind.__annotations__.items():
+        assert hint.__forward_arg__ in (asked[name], asked[name].removesuffix(" | None"), "Iterable[Hashable] | None")
 
 
 def test_the_words_of_a_table_are_those_of_count_and_how_far_it_is():
