@@ -16,6 +16,8 @@ INSIDE = {
     "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
 }  # fmt: skip
 """What these calls are made of."""
+DECLARED = {"query.OPTIONS", "query.options_of"}
+"""The options of the calls with their help and defaults: every surface shows them."""
 
 
 def imported(text):
@@ -32,6 +34,8 @@ def trespasses(text):
     """Modules inside the door that a module imports, and private names of any module."""
     for module, name in imported(text):
         whole = f"{module}.{name}".strip(".")
+        if whole in DECLARED:
+            continue
         parts = {part for part in INSIDE if module == part or whole == part or module.startswith(f"{part}.")}
         yield from parts
         if (name.startswith("_") and name != "__version__") or module.startswith("sampling"):

@@ -29,7 +29,7 @@ from shortlist.ledger.ledger import on_server
 from shortlist.mechanisms.registry import METHODS
 from shortlist.pages.summary import notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
-from shortlist.query import OPTIONS
+from shortlist.query import OPTIONS, options_of
 from shortlist.release import FIGURES, GroupedRelease, Release
 from shortlist.scores import read_bound
 from shortlist.tables.file_sources import files_at
@@ -135,15 +135,15 @@ SURFACE = {name for name in LINE if name not in OPTIONS} | {"k", "epsilon", "del
 
 def make_parameters(command: str) -> Iterator[Parameter]:
     """The parameters of a function that typer makes this command of."""
+    declared = {one.name: one for one in options_of(CALLS[command])}
     for name, row in LINE.items():
-        own, declared = row if isinstance(row, Own) else Own("", row), OPTIONS.get(name)
-        if command not in ALONE.get(name, command) or (declared and CALLS[command] not in declared.calls):
+        if command not in ALONE.get(name, command) or (name in OPTIONS and name not in declared):
             continue
-        kind, default = own.type or TYPES.get(own.metavar, str), declared.default if declared else None
-        help, metavar, written = own.help or (declared.help if declared else ""), own.metavar.split(" ")[0], own.written
+        own, option = row if isinstance(row, Own) else Own("", row), declared.get(name)
+        kind, default = own.type or TYPES.get(own.metavar, str), option.default if option else None
+        help, metavar, written = own.help or (option.help if option else ""), own.metavar.split(" ")[0], own.written
         if kind is bool:
-            default = bool(default) or (command, name) == ("keys", "values")
-            written = written or f"--{name.replace('_', '-')}"
+            default, written = bool(default), written or f"--{name.replace('_', '-')}"
         elif name in ("source", *NEEDED[command]):
             default = Parameter.empty
         elif isinstance(kind, GenericAlias):
