@@ -194,7 +194,7 @@ _MECHANISMS = [
     _planted("mechanisms/base.py", "    if isinstance(rng, Secure | Seeded):\n", "    if hasattr(rng, \"words\"):\n",
              "mechanisms/test_checks_sources.py",
              "any object may be the source of randomness"),
-    _planted("mechanisms/lists.py", "/ (2 * scores.range_sensitivity)\n\n    def _sequences", "/ scores.range_sensitivity\n\n    def _sequences",
+    _planted("mechanisms/lists.py", "/ (2 * scores.range_sensitivity)\n\n    def _race", "/ scores.range_sensitivity\n\n    def _race",
              "audit/test_prove.py", "a joint list with half of its noise"),
 ]  # fmt: skip
 

@@ -264,7 +264,7 @@ def _by_rounds(mechanism: GuardedTopK, scores: Scores) -> Trace | None:
     def at(e: float) -> tuple[float, float]:
         whole, (noise, less) = budget_with_rounds(e, k, share, delta)
         one = replace(mechanism, budget=whole)
-        run = one._followed(scores, public, OneShot(noise, scores.range_sensitivity / less))
+        run = one._run_with(scores, public, OneShot(noise, scores.range_sensitivity / less))
         return whole.epsilon, GuardedSetDistribution(run, len(scores)).success()
 
     return lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at
