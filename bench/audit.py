@@ -23,9 +23,8 @@ from shortlist.audit.attack import (
     takes_histograms,
     target_of,
 )
-from shortlist.audit.enumeration import Proof, neighbours
 from shortlist.audit.events import read_many
-from shortlist.audit.prove import prove_mechanism, prove_pate
+from shortlist.audit.prove import Proof, neighbours, prove_mechanism, prove_pate
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,

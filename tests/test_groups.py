@@ -15,8 +15,7 @@ from flint import arb, ctx
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of
+from shortlist.audit.prove import certify, prove
 from shortlist.groups import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange
@@ -73,7 +72,7 @@ def test_a_person_in_any_groups_is_within_the_charge_on_the_whole_box(per_user, 
 
     @cache
     def one_group(counts):
-        return law_of(mechanism, sl.Scores(list(counts), monotone=True))
+        return certify(mechanism, sl.Scores(list(counts), monotone=True))
 
     tables = cache(lambda rows: counted([own for own in rows if own], per_user))
 
@@ -104,7 +103,7 @@ def test_keys_from_the_data_are_within_epsilon_and_delta_on_a_box():
         if not any(counts):
             return Law({"not listed": arb(1)})
         law: dict[Any, Any] = {}
-        found = law_of(mechanism, sl.Scores(list(counts), monotone=True, public=False))
+        found = certify(mechanism, sl.Scores(list(counts), monotone=True, public=False))
         for (order, _), chance in of_kind(Law, found).chances.items():
             key = order or "not listed"
             law[key] = law.get(key, arb(0)) + chance

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.audit.certified.base import Law
-from shortlist.audit.certified.quantiles import quantile_law as law
-from shortlist.audit.enumeration import prove
+from shortlist.audit.certified.stable import quantile_law as law
+from shortlist.audit.prove import prove
 from shortlist.cli.app import app
 from shortlist.mechanisms import Quantile
 from shortlist.privacy import PureDP

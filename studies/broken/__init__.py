@@ -10,7 +10,7 @@ from flint import ctx
 from shortlist.audit import audit
 from shortlist.audit.attack import target_of
 from shortlist.audit.certified.base import PRECISION, Law, Point
-from shortlist.audit.enumeration import prove
+from shortlist.audit.prove import prove
 from studies.broken import (
     accounting,
     caps,

@@ -11,7 +11,7 @@ from flint import arb
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
 from shortlist.audit.certified.base import Law, ordered_law
-from shortlist.audit.enumeration import prove
+from shortlist.audit.prove import prove
 from shortlist.privacy import ZCDP, Tuned
 from studies.broken import CATALOGUE, accounting, catch, groups, guarded, options, sets, thresholds, tuning
 from tests.helpers import outsiders

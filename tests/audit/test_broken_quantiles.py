@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from shortlist.audit.certified.base import Law
-from shortlist.audit.enumeration import prove
+from shortlist.audit.prove import prove
 from shortlist.privacy import PureDP
 from studies.broken import catch, quantiles
 

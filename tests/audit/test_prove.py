@@ -11,7 +11,7 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
 from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
+from shortlist.audit.prove import certify, prove_mechanism, prove_pate
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -177,7 +177,7 @@ def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
     mechanism = StableTopK(k=2, budget=ZCDP(0.5, 0.3), fill=True, limit=3)
     counts = [9, 7, 4, 0] if public else [9, 7, 4, 1]
     named: dict[str, Any] = {"labels": list("abcd"), "public": public, "monotone": True}
-    law = of_kind(Law, law_of(mechanism, Scores(counts, monotone=True, public=public))).chances
+    law = of_kind(Law, certify(mechanism, Scores(counts, monotone=True, public=public))).chances
     source = seeded(4)
     drawn: Counter[Any] = Counter()
     for _ in range(sized(600, full=5000)):
@@ -186,7 +186,7 @@ def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
         drawn[release.k, "stable" in present(release.used), chosen] += 1
     assert set(drawn) <= set(law)
     other = replace(mechanism, budget=ZCDP(sized(2.0, full=0.8), 0.3))
-    wrong = of_kind(Law, law_of(other, Scores(counts, monotone=True, public=public))).chances
+    wrong = of_kind(Law, certify(other, Scores(counts, monotone=True, public=public))).chances
     assert_law(*([one.get(outcome, 0) for outcome in law] for one in (drawn, law)), wrong=[wrong[one] for one in law])
 
 
@@ -229,8 +229,8 @@ def test_every_mechanism_has_a_law_and_nothing_else_has():
     concrete = [getattr(mechanisms, name) for name in mechanisms.__all__ if name != "Mechanism"]
     kinds = [entry.kind for entry in ENTRIES]
     assert [one for one in concrete if one not in kinds] == []
-    with pytest.raises(ValueError, match="no certified law is known for object"):
-        law_of(object(), Scores([1, 2]))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no certified distribution is known for object"):
+        certify(object(), Scores([1, 2]))  # type: ignore[arg-type]
 
 
 def test_gaussian_noisy_max():

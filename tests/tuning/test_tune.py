@@ -11,8 +11,9 @@ from flint import ctx
 import shortlist as sl
 import shortlist.tuning as question
 from shortlist import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
-from shortlist.audit.certified.base import PRECISION, best_law, generating
+from shortlist.audit.certified.base import PRECISION
 from shortlist.privacy import Mixed, Tuned
+from studies.broken.run_numbers import best_law, generating
 from tests.accounting.test_tuned import EPSILON, one_run
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind

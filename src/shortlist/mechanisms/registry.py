@@ -152,7 +152,7 @@ GUARDED_LIST_ENTRY = Entry(
     ),
     compared=(Compared("guarded list", lambda k, epsilon: GuardedListTopK(k=k, epsilon=epsilon)),),
     planned=_guarded_list_rows,
-    audited=Audited(law="shortlist.audit.certified.lists:law_of_guarded_list", one_by_one=True, k=2, size=_twice),
+    audited=Audited(law="shortlist.audit.certified.sets:law_of_guarded_list", one_by_one=True, k=2, size=_twice),
 )
 
 
@@ -233,7 +233,7 @@ JOINT_ENTRY = Entry(
     ),
     compared=(Compared("joint", lambda k, epsilon: JointTopK(k=k, epsilon=epsilon)),),
     planned=lambda k: (listed("joint", "joint", lambda p: JointTopK(k=k, epsilon=p), ordered=True),),
-    audited=Audited(law="shortlist.audit.certified.lists:joint_law", one_by_one=True),
+    audited=Audited(law="shortlist.audit.certified.sets:joint_law", one_by_one=True),
 )
 
 
@@ -375,7 +375,7 @@ ORDERED_CANONICAL_ENTRY = Entry(
     ),
     compared=(Compared("ordered canonical", lambda k, epsilon: OrderedCanonicalTopK(k=k, epsilon=epsilon)),),
     planned=_ordered_canonical_rows,
-    audited=Audited(law="shortlist.audit.certified.lists:ordered_canonical_law", one_by_one=True),
+    audited=Audited(law="shortlist.audit.certified.sets:ordered_canonical_law", one_by_one=True),
 )
 
 
@@ -448,7 +448,7 @@ HISTOGRAM_ENTRY = Entry(
     ),
     capped=_histogram_rows,
     audited=Audited(
-        law="shortlist.audit.certified.values:histogram_law",
+        law="shortlist.audit.certified.race:histogram_law",
         sees_level=True,
         size=lambda mechanism: mechanism.most,
         names=(Named("histogram", _audited),),
@@ -512,7 +512,7 @@ MEASURED_ENTRY = Entry(
             values=True,
         ),
     ),
-    audited=Audited(law="shortlist.audit.certified.values:law_of_measured_set", sees_level=True, one_by_one=True),
+    audited=Audited(law="shortlist.audit.certified.race:law_of_measured_set", sees_level=True, one_by_one=True),
 )
 
 
@@ -846,7 +846,7 @@ QUANTILE_ENTRY = Entry(
     gives="one point of the grid for each q",
     budgets="pure, zCDP, (ε, δ)",
     audited=Audited(
-        law="shortlist.audit.certified.quantiles:quantile_law",
+        law="shortlist.audit.certified.stable:quantile_law",
         inputs="line",
         sees_level=True,
         one_by_one=True,

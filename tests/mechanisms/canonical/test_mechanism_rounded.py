@@ -11,8 +11,7 @@ import shortlist as sl
 from shortlist import PureDP
 from shortlist.audit.certified.base import PRECISION, Law, choice_law
 from shortlist.audit.certified.sets import utilities_in_users
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit.prove import certify, prove, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
@@ -44,7 +43,7 @@ def test_the_rounded_loss_is_proved_on_a_box(k, monotone, noise):
 def test_the_rounded_loss_is_proved_for_scores_between_whole_users(noise):
     """Where rounding does something: a difference of 1/2 counts as a whole user."""
     mechanism = rounded(1, noise=noise)
-    law = cache(lambda x: law_of(mechanism, sl.Scores([value / 2 for value in x])))
+    law = cache(lambda x: certify(mechanism, sl.Scores([value / 2 for value in x])))
     proof = prove(law, in_halves(3, 1), mechanism.charge)
     assert proof.holds, proof.violation
     assert proof.log_ratio > 0.5
@@ -74,7 +73,7 @@ def test_sets_are_drawn_with_their_certified_chances(values, monotone, noise):
     """Losses of whole monotone scores are whole steps, where exact arithmetic decides what they are rounded to."""
     mechanism, scores = rounded(noise=noise, epsilon=2.0), sl.Scores(values, monotone=monotone)
     laws = [
-        of_kind(Law, law_of(one, scores)).chances for one in (mechanism, CanonicalTopK(k=2, epsilon=0.5, noise=noise))
+        of_kind(Law, certify(one, scores)).chances for one in (mechanism, CanonicalTopK(k=2, epsilon=0.5, noise=noise))
     ]
     exact = mechanism.probabilities(scores)
     assert max(abs(chance - float(laws[0][key])) for key, chance in exact.items()) < 1e-12

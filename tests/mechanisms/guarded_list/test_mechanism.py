@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified.lists import law_of_guarded_list as law
+from shortlist.audit.certified.sets import law_of_guarded_list as law
 from shortlist.exact import sequences as sequence_junk
 from shortlist.exact.sequences import ladder
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, OneshotTopK, OrderedCanonicalTopK

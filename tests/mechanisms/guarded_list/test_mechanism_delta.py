@@ -7,8 +7,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified.lists import law_of_guarded_list as law
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
+from shortlist.audit.certified.sets import law_of_guarded_list as law
 from shortlist.choose import choose_method
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK

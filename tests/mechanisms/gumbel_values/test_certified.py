@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.audit import prove_mechanism
 from shortlist.audit.certified.race import Clocks
-from shortlist.audit.prove import prove_mechanism
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores

@@ -10,9 +10,9 @@ import pytest
 from flint import ctx
 
 from shortlist import ZCDP, ApproxDP
+from shortlist.audit import prove_mechanism
 from shortlist.audit.certified.base import PRECISION
 from shortlist.audit.certified.unknown_domain import choices, law_of_mixture, sets_law
-from shortlist.audit.prove import prove_mechanism
 from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import KeySet, NamesChoice
 from shortlist.mechanisms.partition import Branch, limited_list, limited_set

@@ -15,7 +15,7 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.certified.unknown_domain import both_law
-from shortlist.audit.enumeration import prove
+from shortlist.audit.prove import prove
 from shortlist.choose import mechanism_for
 from shortlist.mechanisms import NamesChoice
 from tests.helpers.support import assert_law, full_size, sized

@@ -8,7 +8,7 @@ import pytest
 
 from shortlist import PureDP
 from shortlist.audit.certified.base import Law, choice_law, choice_with_guard, custom, gap_density, ordered_law, set_law
-from shortlist.audit.enumeration import alike, neighbours, prove
+from shortlist.audit.prove import alike, neighbours, prove
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise import piecewise_noise

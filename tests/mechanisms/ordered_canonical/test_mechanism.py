@@ -9,8 +9,8 @@ import pytest
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.accounting.curves import largest_range
-from shortlist.audit.certified.lists import losses
-from shortlist.audit.certified.lists import ordered_canonical_law as law
+from shortlist.audit.certified.sets import losses
+from shortlist.audit.certified.sets import ordered_canonical_law as law
 from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK, OrderedCanonicalTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shortlist.audit import prove_pate
 from shortlist.audit.certified.stable import pate_law as law
-from shortlist.audit.prove import prove_pate
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, ApproxDP
 from shortlist.testing import seeded

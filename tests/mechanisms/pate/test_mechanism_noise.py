@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
+from shortlist.audit import prove_pate
 from shortlist.audit.certified.stable import class_law
 from shortlist.audit.certified.stable import pate_law as law
-from shortlist.audit.prove import prove_pate
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP
 from shortlist.testing import seeded

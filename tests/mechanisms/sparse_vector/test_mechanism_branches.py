@@ -13,8 +13,7 @@ import shortlist as sl
 from shortlist import Release
 from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.certified.threshold import transcript, transcript_law
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit.prove import certify, prove, prove_mechanism
 from shortlist.mechanisms import SparseVector
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
@@ -156,7 +155,7 @@ def test_two_tests_are_those_of_adaptive_and_replacing_says_what_it_means():
     assert "branches" not in repr(two)
     assert "branches=(2,)" in repr(named)
     assert dataclasses.replace(two, adaptive=False).rules.weights == (1,)
-    assert isinstance(of_kind(Law, law_of(two, sl.Scores([1]))).chances, dict)
+    assert isinstance(of_kind(Law, certify(two, sl.Scores([1]))).chances, dict)
 
 
 @pytest.mark.parametrize("last", [29, 31])

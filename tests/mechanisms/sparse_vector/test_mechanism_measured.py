@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist import BudgetExceeded, Ledger, PureDP, Release
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
 from shortlist.mechanisms import SparseVector
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law

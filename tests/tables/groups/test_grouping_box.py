@@ -15,8 +15,7 @@ from flint import arb, ctx
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
 from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of
+from shortlist.audit.prove import certify, prove
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.tables import caps
 from tests.helpers.support import full_size, sized
@@ -73,7 +72,7 @@ def counted(engine, tmp_path, one_duckdb):
 @cache
 def best(counts):
     """The law of one group with public candidates."""
-    return law_of(MAX, sl.Scores(list(counts), monotone=True))
+    return certify(MAX, sl.Scores(list(counts), monotone=True))
 
 
 @cache
@@ -83,7 +82,7 @@ def named(counts):
         return Law({"not listed": arb(1)})
     chances: dict[Any, Any] = {}
     present = [count for count in counts if count]  # a name that nobody has is not there
-    found_law = of_kind(Law, law_of(NAMES, sl.Scores(present, monotone=True, public=False)))
+    found_law = of_kind(Law, certify(NAMES, sl.Scores(present, monotone=True, public=False)))
     labels = [item for item, count in zip(ITEMS, counts, strict=True) if count]
     for (order, _), chance in found_law.chances.items():
         key = tuple(labels[place] for place in order) or "not listed"

@@ -1,4 +1,4 @@
-"""What certified laws are made of: laws in ball arithmetic, privacy curves, and races."""
+"""What certified distributions are made of: curves and races, in interval arithmetic."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from fractions import Fraction
 from functools import reduce
 from itertools import combinations, permutations
 from itertools import product as product_itertools
-from math import factorial
 from typing import Any, Protocol, Self
 
-from flint import acb, arb, arb_poly, fmpq, fmpz
+from flint import acb, arb, arb_poly, fmpq
 
 Point = tuple[Any, ...]
 """Scores, or counts, of small neighbours."""
@@ -436,7 +435,7 @@ _FALLING: dict[str, tuple[Rational, Rational, Rational]] = {
 
 def _smooth_race(noise: str, s: list[fmpq]) -> Race:
     if noise not in _FALLING:
-        raise ValueError(f"no certified law is known for {noise} noise")
+        raise ValueError(f"no certified distribution is known for {noise} noise")
 
     def race(here: list[int], lower: list[int], higher: list[int]) -> arb:
         if noise == "logistic":  # symmetric: below 0 it is the mirror image, with lower and higher exchanged
@@ -473,62 +472,3 @@ def _panel(
         return value
 
     return acb.integral(integrand, start, end).real
-
-
-Generating = Callable[[arb], arb]
-
-
-def chances(runs: Any, most: int) -> list[arb]:
-    """P[K = k] for k = 0, .., most, each from its formula."""
-    kind = type(runs).__name__
-    if kind == "Capped":
-        known = chances(runs.runs, min(most, runs.cap))
-        whole = sum(chances(runs.runs, runs.cap), arb(0))
-        return [one / whole for one in known] + [arb(0)] * (most - len(known) + 1)
-    if kind == "Poisson":
-        mean = arb(rational(runs.mean))
-        return [(-mean).exp() * mean**k / arb(factorial(k)) for k in range(most + 1)]
-    if kind == "Binomial":
-        p = arb(rational(runs.p))
-        return [arb(fmpz.bin_uiui(runs.n, k)) * p**k * (1 - p) ** (runs.n - k) if k <= runs.n else arb(0)
-                for k in range(most + 1)]  # fmt: skip
-    gamma, eta = arb(rational(runs.gamma)), arb(rational(runs.eta))
-    ladder = [arb(0)]
-    for k in range(1, most + 1):
-        if runs.eta == 0:
-            ladder.append((1 - gamma) ** k / (k * -gamma.log()))
-            continue
-        term = (1 - gamma) ** k / (gamma ** (-eta) - 1)
-        for step in range(k):
-            term *= (step + eta) / (step + 1)
-        ladder.append(term)
-    return ladder
-
-
-def generating(runs: Any) -> Generating:
-    """f(x) = E x^K."""
-    kind = type(runs).__name__
-    if kind == "Capped":
-        known = chances(runs, runs.cap)
-        return lambda x: sum((one * x**k for k, one in enumerate(known)), arb(0))
-    if kind == "Poisson":
-        return lambda x: (arb(rational(runs.mean)) * (x - 1)).exp()
-    if kind == "Binomial":
-        return lambda x: (1 - arb(rational(runs.p)) * (1 - x)) ** runs.n
-    gamma, eta = arb(rational(runs.gamma)), arb(rational(runs.eta))
-    if runs.eta == 0:
-        return lambda x: (1 - (1 - gamma) * x).log() / gamma.log()
-    return lambda x: ((1 - (1 - gamma) * x) ** (-eta) - 1) / (gamma ** (-eta) - 1)
-
-
-def best_law(one_run: Mapping[Any, tuple[float, arb]], f: Generating) -> Law:
-    """The law of the winner: outcomes with their scores and chances in one run; None is "nothing was run".
-
-    Outcomes of one score share f(at most it) - f(below it) in proportion to their chances.
-    """
-    law: dict[Any, arb] = {None: f(arb(0))}
-    for outcome, (score, chance) in one_run.items():
-        below = sum((p for value, p in one_run.values() if value < score), arb(0))
-        alike = sum((p for value, p in one_run.values() if value == score), arb(0))
-        law[outcome] = chance / alike * (f(below + alike) - f(below))
-    return Law(law)

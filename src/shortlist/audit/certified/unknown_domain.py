@@ -1,4 +1,4 @@
-"""The certified laws of items that come from the data."""
+"""The certified distributions of items that come from the data."""
 
 from __future__ import annotations
 
