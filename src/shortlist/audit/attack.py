@@ -13,7 +13,6 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, product
@@ -388,10 +387,14 @@ class JobRunner:
 
     def run(self, jobs: Sequence[Job], what: str) -> Iterator[tuple[int, Any]]:
         """Yield (place of the job, its result), in any order."""
-        with self._bar(what, sum(job.draws for job in jobs)) as advance:
-            for place, result in self._results(jobs):
-                advance(jobs[place].draws)
-                yield place, result
+        done, total = 0, sum(job.draws for job in jobs)
+        for place, result in self._results(jobs):
+            done += jobs[place].draws
+            if self._progress:
+                print(f"\r{what}: {done:,} of {total:,} draws", end="", file=sys.stderr, flush=True)
+            yield place, result
+        if self._progress:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
     def _results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
         if self._pool is None:
@@ -402,25 +405,6 @@ class JobRunner:
         places = {self._pool.submit(_work, job): place for place, job in enumerate(jobs)}
         for future in as_completed(places):
             yield places.pop(future), future.result()
-
-    @contextmanager
-    def _bar(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
-        if not self._progress:
-            yield lambda _: None
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        console = Console(stderr=True, force_terminal=True)
-        with Progress(*columns, console=console, auto_refresh=False, transient=True) as bar:
-            task = bar.add_task(what, total=total)
-
-            def advance(draws: int) -> None:
-                bar.advance(task, draws)
-                bar.refresh()
-
-            yield advance
 
 
 def _workers(target: Target, workers: int | None) -> int:

@@ -19,8 +19,10 @@ from shortlist.audit.certified.base import (
     NAMED,
     PRECISION,
     Law,
+    add,
     gap_density,
     gap_grid,
+    independent,
     noise_name,
     ordered_law,
     power,
@@ -48,8 +50,8 @@ def _weighted(mechanism: NoisyMax, scores: Scores) -> Law:
     scale, prior = rational(mechanism._top_one._scale(scores)), mechanism.prior or ()
     places = [None if x == -float("inf") else rational(x) / scale for x in scores.values.tolist()]
     shares = [arb(0) if s is None else arb(rational(w)) * power(s) for w, s in zip(prior, places, strict=True)]
-    total = sum(shares, arb(0))
-    return Law({(i,): share / total for i, share in enumerate(shares)})
+    whole = add(shares)
+    return Law({(i,): share / whole for i, share in enumerate(shares)})
 
 
 def oneshot_law(mechanism: OneshotTopK, scores: Scores) -> Law:
@@ -96,7 +98,7 @@ def exponential_gap_law(mechanism: ExponentialWithGap, scores: Scores) -> Law:
     m = [rational(Fraction(value) / scale) for value in scores.values.tolist()]
     densities: dict[Hashable, arb] = {}
     for s in range(len(m)) if given is None else (given,):
-        theta = arb(m[s]) - sum((power(m[j]) for j in range(len(m)) if j != s), start=arb(0)).log()
+        theta = arb(m[s]) - add(power(m[j]) for j in range(len(m)) if j != s).log()
         for gap in GAPS:
             odds = (theta - arb(gap)).exp()
             densities[s, gap] = odds / (1 + odds) ** 2
@@ -126,7 +128,7 @@ class Clocks:
         """ln of the sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
         with ctx.workprec(PRECISION):
             orders = _orders(self._beside(other), self.k)
-            return round_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)).log())
+            return round_up(add(one.times * one.moment(Fraction(order)) for one in orders).log())
 
     def _beside(self, other: Self) -> Pairs:
         """Clocks that are renamed, or all run faster by the same factor under both laws, tell the same."""
@@ -170,7 +172,7 @@ class _Order:
 @lru_cache(maxsize=4096)
 def _stick(clocks: Pairs, k: int, epsilon: Fraction) -> float:
     with ctx.workprec(PRECISION):
-        return round_up(sum((one.times * one.stick(epsilon) for one in _orders(clocks, k)), start=arb(0)))
+        return round_up(add(one.times * one.stick(epsilon) for one in _orders(clocks, k)))
 
 
 @lru_cache
@@ -199,7 +201,7 @@ def _order(clocks: Pairs, k: int, times: int) -> _Order:
 
 
 def _rate(exponents: Iterable[Fraction]) -> arb:
-    return sum((power(rational(one)) for one in exponents), start=arb(0))
+    return add(power(rational(one)) for one in exponents)
 
 
 def _proportional(some: Pairs, others: Pairs) -> bool:
@@ -315,11 +317,8 @@ def law_of_measured_set(mechanism: MeasuredSet, scores: Scores) -> Law:
         members = outcome[0] if scores.public else outcome[-1]
         scale = parts.noise(len(members), scores.largest_sensitivity) if members else None
         tables = [_values(x[i], scale, parts.epsilon is None) for i in members]
-        for pairs in product(*(table.items() for table in tables)):
-            total = chance
-            for _, part in pairs:
-                total = total * part
-            chances[outcome, tuple(value for value, _ in pairs)] = total
+        for values, part in independent(tables):
+            chances[outcome, values] = chance * part
     return Law(dict(sorted(chances.items(), key=lambda one: repr(one[0]))))
 
 

@@ -12,6 +12,7 @@ from flint import arb
 
 from shortlist.audit.certified.base import (
     Law,
+    add,
     choice_law,
     choice_with_guard,
     noise_name,
@@ -132,7 +133,7 @@ def _switch_chance(lead: arb, slope: Fraction, tau: Fraction) -> arb:
 
 
 def _weight(u: Utilities, sets: Sets) -> arb:
-    return sum((power(rational(u[y])) for y in sets), start=arb(0))
+    return add(power(rational(u[y])) for y in sets)
 
 
 def _without_guard(mechanism: GuardedTopK, scores: Scores) -> Law:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from shortlist.audit.certified import sets, unknown_domain
-from shortlist.audit.certified.base import Chances, Law, choice_law, ordered_law, rational, set_law
+from shortlist.audit.certified.base import Chances, Law, choice_law, gather, ordered_law, rational, set_law
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.quantiles import Quantile
@@ -123,18 +123,17 @@ def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
     """The set of labels, or None: k, or a rank by noise on the gaps; then the test, for gaps that move by 2."""
     ranking = [*sorted(counts, reverse=True), 0]
     gaps = [ranking[j] - ranking[j + 1] for j in range(len(counts))]
-    chances: dict[Any, arb] = {None: arb(0)}
     if pate.k is None:
         ranks = dict(enumerate(_rank_chances([gap / pate._scale for gap in gaps], pate.sigma_1)))
     else:
         ranks = {pate.k - 1: arb(1)}
+    outcomes: list[tuple[Any, arb]] = []
     for j, chance in ranks.items():
         success = passing("gaussian", pate._test, gaps[j])
-        chances[None] += chance * (1 - success)
+        outcomes.append((None, chance * (1 - success)))
         if gaps[j]:
-            labels = tuple(i for i, count in enumerate(counts) if count >= ranking[j])
-            chances[labels] = chances.get(labels, arb(0)) + chance * success
-    return Law(chances)
+            outcomes.append((tuple(i for i, count in enumerate(counts) if count >= ranking[j]), chance * success))
+    return Law(gather(outcomes))
 
 
 def _rank_chances(exponents: list[Fraction], sigma: float | None) -> list[arb]:
