@@ -12,6 +12,7 @@ from typing import Any
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.accounting.guarantees import Guarantee
+from shortlist.audit import Proof, neighbours, prove_mechanism, prove_pate
 from shortlist.audit.attack import (
     Target,
     default_pairs,
@@ -24,7 +25,6 @@ from shortlist.audit.attack import (
     target_of,
 )
 from shortlist.audit.events import read_many
-from shortlist.audit.prove import Proof, neighbours, prove_mechanism, prove_pate
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,

@@ -14,8 +14,8 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.prove import certify, prove
+from shortlist.audit import Law, certify, prove
+from shortlist.audit.certified import base
 from shortlist.groups import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange
@@ -78,7 +78,7 @@ def test_a_person_in_any_groups_is_within_the_charge_on_the_whole_box(per_user, 
 
     @cache
     def of_both(counts):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(map(one_group, counts))
 
     def law(rows):
@@ -110,7 +110,7 @@ def test_keys_from_the_data_are_within_epsilon_and_delta_on_a_box():
         return Law(law)
 
     def law(counts):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(one_group(one) for one in counts)
 
     before = list(itertools.product(range(3), repeat=2))

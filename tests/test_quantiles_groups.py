@@ -14,9 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import shortlist as sl
-from shortlist.audit.certified.base import Law
-from shortlist.audit.certified.stable import quantile_law as law
-from shortlist.audit.prove import prove
+from shortlist.audit import Law, prove
+from shortlist.audit.certified import stable
 from shortlist.cli.app import app
 from shortlist.mechanisms import Quantile
 from shortlist.privacy import PureDP
@@ -154,7 +153,9 @@ def test_all_groups_together_are_within_epsilon_on_a_box(most):
             for place, weight in votes:
                 counts[place] = weight
             scores = sl.Scores(counts, sensitivity=question.share, monotone=True)
-            each.append(law(Quantile(q=0.0, budget=share, votes_per_user=question.share), scores).chances)
+            each.append(
+                stable.quantile_law(Quantile(q=0.0, budget=share, votes_per_user=question.share), scores).chances
+            )
         return Law({(one, two): p * r for one, p in each[0].items() for two, r in each[1].items()})
 
     pairs = [((*others, 3), (*others, own)) for others in product(range(3), repeat=3) for own in range(3)]

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Release, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import alike, certify, neighbours, prove
+from shortlist.audit import Law, alike, certify, neighbours, prove
 from shortlist.cli.app import app
 from shortlist.mechanisms import (
     CanonicalTopK,

@@ -11,7 +11,8 @@ from typing import Any
 
 from flint import arb, fmpz
 
-from shortlist.audit.certified.base import Law, rational
+from shortlist.audit import Law
+from shortlist.audit.certified.base import rational
 
 Generating = Callable[[arb], arb]
 

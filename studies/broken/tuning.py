@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, power, rational
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, power, rational
 from shortlist.privacy import Binomial, NegativeBinomial, Poisson, PureDP, RenyiDP, Tuned
 from studies.broken.entry import Broken
 from studies.broken.run_numbers import best_law, chances, generating

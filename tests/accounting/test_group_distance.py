@@ -9,7 +9,7 @@ import pytest
 
 from shortlist import Scores
 from shortlist.accounting.guarantees import delta_of_group, renyi_of_group
-from shortlist.audit.prove import alike, certify, prove
+from shortlist.audit import alike, certify, prove
 from shortlist.mechanisms import NoisyMax, OneshotTopK, TopKWithGaps
 from shortlist.privacy import (
     ZCDP,

@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 
 from shortlist import Ledger, Scores
 from shortlist.accounting.curves import SMALL, largest_range, pure_rho, range_rho
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import certify, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK, JointTopK, LargeGap, NoisyMax, OneshotTopK
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.pate import PATE, MultiLabelPATE

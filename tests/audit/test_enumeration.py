@@ -9,8 +9,7 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import alike, certify, neighbours, prove, prove_mechanism
+from shortlist.audit import Law, alike, certify, neighbours, prove, prove_mechanism
 from shortlist.mechanisms import (
     CanonicalTopK,
     GumbelTopKValues,

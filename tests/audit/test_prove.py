@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove_mechanism, prove_pate
+from shortlist.audit import Law, certify, prove_mechanism, prove_pate
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,

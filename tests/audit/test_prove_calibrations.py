@@ -8,8 +8,8 @@ import pytest
 from flint import arb
 
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, epsilons_of, neighbours, prove, prove_mechanism, prove_pate
+from shortlist.audit import Law, certify, neighbours, prove, prove_mechanism, prove_pate
+from shortlist.audit.prove import epsilons_of
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,

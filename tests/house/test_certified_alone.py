@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify
+from shortlist.audit import Law, certify
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, LargeGap
 from shortlist.mechanisms import sets as canonical
 from shortlist.mechanisms import sets as guarded

@@ -12,9 +12,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms, pate
-from shortlist.audit.attack import Target, inputs_of, mechanism_named, mechanism_names, source_of
-from shortlist.audit.events import read_many
-from shortlist.audit.prove import prove_mechanism, prove_pate
+from shortlist.audit import attack, events, prove_mechanism, prove_pate
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Draws
 from shortlist.mechanisms.registry import ENTRIES, METHODS, audited
@@ -32,19 +30,19 @@ def built(name):
     """The mechanism of that name, under a pure budget where it takes one."""
     for budget in (PureDP(1.0), ApproxDP(1.0, 0.05)):
         try:
-            return mechanism_named(name, None, budget)
+            return attack.mechanism_named(name, None, budget)
         except (TypeError, ValueError):
             continue
     raise AssertionError(f"{name} takes no budget")
 
 
-MECHANISMS = {name: built(name) for name in mechanism_names()}
+MECHANISMS = {name: built(name) for name in attack.mechanism_names()}
 CROWDS = [PATE(rho=0.125, delta=1e-6, queries=1, classes=2), MultiLabelPATE(rho=0.5, delta=0.1, queries=1)]
 each = pytest.mark.parametrize("name", MECHANISMS)
 
 
 def scores_for(mechanism):
-    if inputs_of(mechanism) == "histograms":
+    if attack.inputs_of(mechanism) == "histograms":
         return sl.Scores({f"label {i}": n for i, n in enumerate(COUNTS) if n}, monotone=True, public=False)
     return sl.Scores(COUNTS, monotone=getattr(mechanism, "monotone", True))
 
@@ -160,9 +158,9 @@ def test_a_query_to_teachers_is_proved_and_attacked(crowd):
     assert proof.log_ratio > 0
 
     def draw(votes, draws, seed):
-        return read_many(crowd.label_many(votes, draws=draws, rng=source_of(seed)), draws)
+        return events.read_many(crowd.label_many(votes, draws=draws, rng=attack.source_of(seed)), draws)
 
-    target = Target(repr(crowd), draw, 1_000, False, True)
+    target = attack.Target(repr(crowd), draw, 1_000, False, True)
     claim = crowd.query.as_approx(0.1)
     assert not sl.audit(target, claim=claim, trials=2_000, pairs=VOTES[type(crowd)], seed=1, workers=1).violated
 
@@ -186,6 +184,6 @@ def test_a_mechanism_that_is_made_of_ours_is_audited_like_it():
     class Mine(mechanisms.StableTopK):
         pass
 
-    assert inputs_of(Mine(k=1, epsilon=1.0, delta=0.05)) == "histograms"
+    assert attack.inputs_of(Mine(k=1, epsilon=1.0, delta=0.05)) == "histograms"
     assert prove_mechanism(Mine(k=1, epsilon=1.0, delta=0.05), d=2, top=1).holds
     assert audited(object()) is None

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify
+from shortlist.audit import Law, certify
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,

@@ -20,7 +20,7 @@ import pandas as pd
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.prove import certify
+from shortlist.audit import certify
 from shortlist.mechanisms import (
     CanonicalTopK,
     GuardedTopK,

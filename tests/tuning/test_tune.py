@@ -11,7 +11,7 @@ from flint import ctx
 import shortlist as sl
 import shortlist.tuning as question
 from shortlist import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
-from shortlist.audit.certified.base import PRECISION
+from shortlist.audit.certified import base as certified_base
 from shortlist.privacy import Mixed, Tuned
 from studies.broken.run_numbers import best_law, generating
 from tests.accounting.test_tuned import EPSILON, one_run
@@ -51,7 +51,7 @@ def test_what_comes_out_has_the_certified_law(runs, pad):
     x, rng, source = (2, 0), random.Random(3), seeded()
     cap = 6 if pad and runs.most is None else None
     law = sl.privacy.Capped(runs, cap) if cap else runs
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(certified_base.PRECISION):
         known = {key: float(one) for key, one in best_law(one_run(x), generating(law)).chances.items()}
         other = {key: float(one) for key, one in best_law(one_run((0, 0)), generating(law)).chances.items()}
     counts = dict.fromkeys(known, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.audit.prove import alike
+from shortlist.audit import alike
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.noise import piecewise_noise

@@ -9,9 +9,8 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import PureDP
-from shortlist.audit.certified.base import PRECISION, Law, choice_law
-from shortlist.audit.certified.sets import utilities_in_users
-from shortlist.audit.prove import certify, prove, prove_mechanism
+from shortlist.audit import Law, certify, prove, prove_mechanism
+from shortlist.audit.certified import base, sets
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
@@ -54,9 +53,9 @@ def test_steps_of_two_users_are_refuted():
 
     @cache
     def law(x, steps):
-        with ctx.workprec(PRECISION):
-            u = utilities_in_users(x, 2, 2 * steps)  # general scores of sensitivity 1: R = 2
-            return Law(dict(zip(u, choice_law([value / 2 for value in u.values()], "gumbel"), strict=True)))
+        with ctx.workprec(base.PRECISION):
+            u = sets.utilities_in_users(x, 2, 2 * steps)  # general scores of sensitivity 1: R = 2
+            return Law(dict(zip(u, base.choice_law([value / 2 for value in u.values()], "gumbel"), strict=True)))
 
     box = list(product(range(3), repeat=4))
     pairs = [(x, tuple(np.add(x, move).tolist())) for x in box[::3] for move in product((-1, 1), repeat=4)]

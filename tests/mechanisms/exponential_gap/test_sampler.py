@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.audit.prove import alike, certify, neighbours, prove
+from shortlist.audit import alike, certify, neighbours, prove
 from shortlist.mechanisms import ExponentialWithGap, NoisyMax
 from shortlist.testing import seeded
 from tests.helpers.typed import present

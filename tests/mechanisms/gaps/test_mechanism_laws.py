@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify
+from shortlist.audit import Law, certify
 from shortlist.mechanisms import (
     ExponentialWithGap,
     GumbelTopKValues,

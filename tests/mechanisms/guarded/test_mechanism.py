@@ -14,8 +14,7 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify
+from shortlist.audit import Law, certify
 from shortlist.exact.reals import ball
 from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK

@@ -13,8 +13,7 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.exact.noise import GUMBEL
 from shortlist.exact.reals import ball
 from shortlist.exact.subsets import rank_scores

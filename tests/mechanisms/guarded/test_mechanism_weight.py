@@ -10,9 +10,8 @@ from scipy.special import gammaln, logsumexp
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
-from shortlist.audit.certified import sets as certified
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
+from shortlist.audit.certified import sets
 from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms import sets as module
 from shortlist.mechanisms.sets import gamma_of, junk_from, rho_of, share_of
@@ -144,7 +143,7 @@ def test_a_set_costs_epsilon_and_the_guard_its_share_at_three_fifths():
 def test_every_g_keeps_every_budget_on_a_box(budget, gamma, monkeypatch):
     """Privacy does not rest on which g is taken (Theorem 73): also under zCDP, where it is 1/2."""
     monkeypatch.setattr(module, "gamma_of", lambda k, budget: gamma)
-    monkeypatch.setattr(certified, "_gamma", lambda k, budget: gamma)
+    monkeypatch.setattr(sets, "_gamma", lambda k, budget: gamma)
     m = GuardedTopK(k=3, budget=budget)
     for monotone in sized((True,), full=(True, False)):
         proof = prove_mechanism(m, d=6, top=1, monotone=monotone)

@@ -10,7 +10,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import certify, prove_mechanism
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.mechanisms import NoisyHistogram, OneshotTopK
 from tests.helpers.support import assert_law, full_size, sized

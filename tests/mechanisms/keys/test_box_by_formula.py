@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.exact.geometric import public_coin
 from shortlist.exact.thresholds import Cap, pair_bar
 from shortlist.mechanisms import KeySet

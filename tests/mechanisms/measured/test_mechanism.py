@@ -8,8 +8,8 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.accounting.guarantees import BoundedRange
-from shortlist.audit.certified import race as certified
-from shortlist.audit.prove import certify, prove, prove_mechanism
+from shortlist.audit import certify, prove, prove_mechanism
+from shortlist.audit.certified import race
 from shortlist.exact.geometric import Geometric
 from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
@@ -49,8 +49,8 @@ def test_general_scores_are_proved_too(budget):
 
 def test_a_guarded_selection_and_its_values_are_proved_together(monkeypatch):
     """Of three of six, where the guard has sets to weigh; what is read of a value is whether it is 0, 1 or 2."""
-    monkeypatch.setattr(certified, "LOW", 0)
-    monkeypatch.setattr(certified, "HIGH", 2)
+    monkeypatch.setattr(race, "LOW", 0)
+    monkeypatch.setattr(race, "HIGH", 2)
     mechanism = MeasuredSet(k=3, budget=PureDP(1.0))
     pairs = [
         ((2, 2, 2, 1, 1, 1), (2, 2, 2, 2, 2, 2)),

@@ -10,8 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist._text import ordinal
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify
+from shortlist.audit import Law, certify
 from shortlist.choose import mechanism_for
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
 from shortlist.mechanisms.partition import Parts

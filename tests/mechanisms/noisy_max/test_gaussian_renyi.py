@@ -9,7 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.prove import alike, certify, neighbours, prove
+from shortlist.audit import alike, certify, neighbours, prove
 from shortlist.mechanisms import NoisyMax
 from shortlist.mechanisms.race import renyi_rate
 from shortlist.privacy import ApproxDP, PureDP, RenyiDP

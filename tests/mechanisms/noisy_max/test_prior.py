@@ -9,8 +9,7 @@ from flint import arb, ctx, fmpq
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import NoisyMax
 from shortlist.mechanisms.race import WeightedMax
 from shortlist.scores import Scores

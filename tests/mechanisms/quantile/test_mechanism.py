@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove, prove_mechanism
+from shortlist.audit import Law, certify, prove, prove_mechanism
 from shortlist.mechanisms import Quantile
 from shortlist.mechanisms import quantiles as module
 from shortlist.mechanisms.quantiles import spread

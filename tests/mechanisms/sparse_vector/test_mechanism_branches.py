@@ -11,9 +11,8 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import Release
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.certified.threshold import transcript, transcript_law
-from shortlist.audit.prove import certify, prove, prove_mechanism
+from shortlist.audit import Law, certify, prove, prove_mechanism
+from shortlist.audit.certified import base, threshold
 from shortlist.mechanisms import SparseVector
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
@@ -42,9 +41,9 @@ def test_a_cheaper_test_without_its_noise_is_refuted():
     )
     broken = dataclasses.replace(rules, branches=narrow)
     pairs = [((x, 30), (x + move, 30 - move)) for x in (-1, 0, 1) for move in (-1, 1)]
-    with ctx.workprec(PRECISION):
-        assert prove(lambda x: transcript_law(rules, x), pairs, SparseVector(**THREE).charge).holds
-        assert not prove(lambda x: transcript_law(broken, x), pairs, SparseVector(**THREE).charge).holds
+    with ctx.workprec(base.PRECISION):
+        assert prove(lambda x: threshold.transcript_law(rules, x), pairs, SparseVector(**THREE).charge).holds
+        assert not prove(lambda x: threshold.transcript_law(broken, x), pairs, SparseVector(**THREE).charge).holds
 
 
 def test_scales_costs_and_names():
@@ -82,9 +81,10 @@ def test_draws_follow_the_certified_law(noise):
     mechanism = SparseVector(threshold=0, k=1, epsilon=2.0, branches=(4, 2), deviations=1.0, noise=noise)
     question, names = 9, ["1/4", "1/2", "middle", "below"]
     other = dataclasses.replace(mechanism, deviations=0.0)
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(base.PRECISION):
         law, wrong = (
-            [float(transcript(one.rules, [question], [name]).mid()) for name in names] for one in (mechanism, other)
+            [float(threshold.transcript(one.rules, [question], [name]).mid()) for name in names]
+            for one in (mechanism, other)
         )
     assert sum(law) == pytest.approx(1.0)
     many = mechanism.release_many([question], draws=6000, rng=seeded(2))

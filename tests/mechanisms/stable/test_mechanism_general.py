@@ -10,8 +10,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import alike, certify, neighbours, prove
+from shortlist.audit import Law, alike, certify, neighbours, prove
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ApproxDP
 from shortlist.testing import seeded

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.testing import seeded
 from studies.broken import catch

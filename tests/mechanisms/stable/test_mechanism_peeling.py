@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import certify, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import OneshotTopK, StableTopK
 from shortlist.privacy import BoundedRange, PureDP, compose
 from shortlist.testing import seeded

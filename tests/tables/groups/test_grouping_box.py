@@ -14,8 +14,8 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.prove import certify, prove
+from shortlist.audit import Law, certify, prove
+from shortlist.audit.certified import base
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.tables import caps
 from tests.helpers.support import full_size, sized
@@ -98,7 +98,7 @@ def neighbours(others):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_person_is_within_the_charge_for_two_groups(counted):
     def law(people):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(best(counts) for counts in counted(people, True))
 
     alone = prove(law, neighbours(NOBODY), MAX.charge.repeat(EACH), epsilons=[2.0])
@@ -116,7 +116,7 @@ def test_one_person_is_within_the_charge_for_two_groups(counted):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_new_groups_are_within_epsilon_and_delta(counted):
     def law(people):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(named(counts) for counts in counted(people, False))
 
     claim = NAMES.budget.repeat(EACH)
