@@ -72,7 +72,6 @@ def without_ties(rows, most):
     return rows.filter(~pl.col("u").is_in(odd.to_list()))
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("per_user", ["share", "median", "mean", "min", "max", "sum"])
 def test_every_engine_gives_the_votes_of_plain_python(tmp_path, per_user, most):

@@ -207,7 +207,6 @@ def best_of(runs, x):
         return best_law(one_run(x), generating(runs))
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("base", [PureDP(EPSILON), BoundedRange(EPSILON), ZCDP(range_rho(EPSILON))], ids=repr)
 @pytest.mark.parametrize("runs", LAWS, ids=repr)
 def test_two_candidates_keep_the_claim_on_a_box(base, runs):

@@ -23,7 +23,6 @@ from shortlist.mechanisms import (
 from shortlist.scores import Scores
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 @pytest.mark.parametrize(
     ("mechanism", "d"),

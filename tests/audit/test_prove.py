@@ -56,7 +56,6 @@ def test_noisy_max(noise, monotone):
     proved(NoisyMax(epsilon=0.8, noise=noise), 0.8 * 0.6, monotone=monotone)
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace", "half-logistic"])
 def test_one_shot_lists(noise, monotone):
@@ -72,7 +71,6 @@ def test_one_shot_lists_under_zcdp_keep_their_rounds():
     assert proof.renyi <= 0
 
 
-@pytest.mark.some(2)
 @kind
 @pytest.mark.parametrize("loss", ["gap-aware", "paper"])
 @pytest.mark.parametrize("noise", ["gumbel", "exponential"])
@@ -93,7 +91,6 @@ def test_guarded_sets_with_the_way_they_went(monotone):
     proved(GuardedTopK(k=3, epsilon=1.0), 0.99, d=6, top=1, monotone=monotone)
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize(("k", "d", "least"), [(1, 3, 0.99), (2, 3, 0.49)])
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
@@ -112,7 +109,6 @@ def test_measured_lists(monotone):
     proved(MeasuredTopK(k=2, epsilon=1.0), 0.7, d=3, top=0, monotone=monotone)
 
 
-@pytest.mark.some(2)
 @kind
 @pytest.mark.parametrize("adaptive", [False, True], ids=["plain", "adaptive"])
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
@@ -121,7 +117,6 @@ def test_sparse_vectors_cost_what_each_transcript_says(noise, adaptive, monotone
     proved(mechanism, 0.49, d=2, monotone=monotone)
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize("mechanism", [HybridTopK, HybridSparseVector])
 def test_hybrids_cost_what_each_outcome_says(mechanism, monotone):
@@ -215,7 +210,6 @@ def test_half_the_delta_is_refuted_in_unknown_domains():
         assert not prove_mechanism(mechanism, d=3, top=2, claim=half).holds
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize(("k", "d", "top"), [(1, 3, 1), (2, 4, 0), (3, 4, 0)])
 def test_gumbel_values(k, d, top, monotone):

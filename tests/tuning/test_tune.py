@@ -43,7 +43,6 @@ def private(x, rng):
     return train
 
 
-@pytest.mark.some
 @full_size
 @pytest.mark.parametrize("runs", [NegativeBinomial(mean=4, eta=1), Poisson(1.5), Binomial(5, 0.5)], ids=repr)
 @pytest.mark.parametrize("pad", [False, True])

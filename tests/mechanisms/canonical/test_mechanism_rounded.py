@@ -13,7 +13,7 @@ from shortlist.audit import Law, certify, prove, prove_mechanism
 from shortlist.audit.certified import base, sets
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.testing import seeded
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
 NOISES = ["gumbel", "exponential"]
@@ -63,8 +63,8 @@ def test_steps_of_two_users_are_refuted():
     assert not prove(lambda x: law(x, 2), pairs, PureDP(1.0)).holds
 
 
+@full_size
 @pytest.mark.traced
-@pytest.mark.some
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("values", [[3.0, 1.5, 1.2, 0.25], [2, 2, 1, 1], [5.0, 4.9, 4.8, 4.7, 0.0]], ids=str)
@@ -76,7 +76,7 @@ def test_sets_are_drawn_with_their_certified_chances(values, monotone, noise):
     ]
     exact = mechanism.probabilities(scores)
     assert max(abs(chance - float(laws[0][key])) for key, chance in exact.items()) < 1e-12
-    drawn = mechanism.release_many(scores, draws=6_000, rng=seeded(1))
+    drawn = mechanism.release_many(scores, draws=sized(2_000, full=6_000), rng=seeded(1))
     counts = [int((drawn == key).all(axis=1).sum()) for key in exact]
     assert_law(counts, list(exact.values()), wrong=[float(laws[1][key]) for key in exact])
 

@@ -24,7 +24,6 @@ from tests.helpers.typed import of_kind
 X = [5.0, 3.5, 3.0, 0.0, -1.0, -np.inf]
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 @pytest.mark.parametrize("k", [1, 3])
 def test_gaps_and_values_change_nothing_of_who_is_released(noise, k):

@@ -200,7 +200,6 @@ def test_utility_matches_draws_on_both_sides_of_the_mirror(k):
     assert m.success_probability(x, monotone=True) == pytest.approx(found.top, abs=1e-9)
 
 
-@pytest.mark.some
 @full_size
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
 @pytest.mark.parametrize("x", [[5, 4, 3, 3, 2, 1, 0, 0, 0], [9, 7, 6, 4, 4, 4, 4, 1, 0]], ids=["low tie", "tie across"])

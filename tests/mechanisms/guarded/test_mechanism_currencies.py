@@ -249,7 +249,6 @@ WRONGLY: dict[str, Any] = {
 }
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("budget", [ApproxDP(0.5, 0.02), ZCDP(0.3)], ids=str)
 @pytest.mark.parametrize("part", WRONGLY)
 def test_a_wrong_calibration_is_refuted(budget, part, monkeypatch):

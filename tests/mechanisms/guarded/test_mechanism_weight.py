@@ -46,7 +46,6 @@ def test_g_is_public_and_the_same_with_a_delta_as_without():
     assert {gamma_of(k, ZCDP(1.0)) for k in (3, 30, 31, 1000)} == {Fraction(1, 2)}
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("k", [3, 4])
 @pytest.mark.parametrize("budget", [PureDP(1.5), ApproxDP(1.5, 0.05)], ids=str)
 def test_the_certified_law_of_the_race_is_the_enumeration(k, budget):

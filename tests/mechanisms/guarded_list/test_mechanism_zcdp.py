@@ -90,7 +90,6 @@ def test_utility_is_that_of_the_certified_law(x, rho):
     assert mechanism.least_order_probability(scores) == pytest.approx(in_order, abs=1e-8)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 @pytest.mark.parametrize(("rho", "tau"), [(0.05, 40), (0.05, 0), (2.0, 0)])
 def test_it_keeps_its_budget_on_a_box(rho, tau, monotone, monkeypatch):

@@ -46,7 +46,6 @@ def boxed(mechanism, **more: Any):
     return prove_mechanism(mechanism, d=mechanism.most, top=1, monotone=True, **more)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("budget", [*BUDGETS, ApproxDP(4.0, 0.3)])
 @pytest.mark.parametrize(("k", "most"), [(1, 2), (2, 3)])
 def test_it_is_proved_on_boxes_and_less_noise_is_not(budget, k, most):

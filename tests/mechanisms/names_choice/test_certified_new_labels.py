@@ -68,7 +68,6 @@ def neighbours(most=None):
             yield (*without[0], *without[1]), (*with_them[0], *with_them[1])
 
 
-@pytest.mark.some
 @pytest.mark.filterwarnings("ignore:delta=")
 @pytest.mark.parametrize(("most", "share"), [(None, 16), (3, 2)])
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)

@@ -21,7 +21,6 @@ from tests.helpers.typed import of_kind, present
 THREE: Any = {"threshold": 1, "k": 1, "epsilon": 1.0, "branches": (4, 2)}
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("monotone", [True, False])
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("more", [{}, {"branches": (3,), "deviations": 0.5}, {"branches": (8, 5, 2), "deviations": 0}])

@@ -41,7 +41,6 @@ def on_the_box(mechanism, claim=None, **words):
     return prove(law, neighbours(3, 5), mechanism.charge if claim is None else claim, alike=same)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.name)
 @pytest.mark.parametrize("words", [{"neighbours": "replace"}, {"sensitivity": (1, 1)}], ids=["replace", "both ways"])
 def test_scores_that_move_both_ways_keep_the_promise_on_a_box(mechanism, words):
