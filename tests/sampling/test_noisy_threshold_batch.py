@@ -23,9 +23,7 @@ from tests.sampling.test_race import coarse, without_floats
 
 
 def runs_of(rules, values):
-    tests = tuple(branch.test for branch in rules.branches)
-    rest = rules.noise, rules.whole, tests, rules.weights, rules.enough
-    return ManyRuns(np.asarray(values), rules.threshold, rules.threshold_scale, *rest)
+    return ManyRuns(np.asarray(values), rules)
 
 
 def patterns_of(rules, indices, tests, length):
@@ -215,7 +213,7 @@ def test_floors_are_told_where_both_ends_agree():
 def test_the_power_of_a_wrong_stop_rule():
     """One answer more than the rules pay for is another law."""
     rules = rules_of("exponential", False)
-    wrong = dataclasses.replace(runs_of(rules, VALUES), enough=rules.enough + 1)
+    wrong = runs_of(dataclasses.replace(rules, epsilon=rules.epsilon + rules.unit), VALUES)
     drawn = Counter((row >= 0).sum() for row in wrong.draw(Seeded(9), 4000)[0])
     assert drawn[3] > 0
     right = Counter((row >= 0).sum() for row in runs_of(rules, VALUES).draw(Seeded(9), 4000)[0])

@@ -32,8 +32,7 @@ from shortlist.audit.prove import Sensitivity, lines, neighbours, on_a_line, ste
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
-from shortlist.mechanisms.entry import Entry, Request
-from shortlist.mechanisms.registry import ENTRIES, audited
+from shortlist.mechanisms.registry import audited, makers
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
@@ -104,31 +103,17 @@ def _pickle(thing: object) -> bytes:
 
 def mechanism_names() -> list[str]:
     """All that `shortlist audit` knows by name."""
-    return sorted(_makers())
+    return sorted(makers())
 
 
 def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
     """The mechanism of that name, or an error with those that may be meant; k=None is the one audited by default."""
-    makers = _makers()
-    if name not in makers:
+    known = makers()
+    if name not in known:
         near = meant(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
         raise ValueError(f"{name!r} is not known{near}")
-    entry, build = makers[name]
+    entry, build = known[name]
     return build(entry.audited.k if k is None else k, budget)
-
-
-def _makers() -> dict[str, tuple[Entry, Callable[[int, Budget], Mechanism]]]:
-    """Return the methods of `top_k`, and the names for audits alone, which win."""
-    makers: dict[str, tuple[Entry, Callable[[int, Budget], Mechanism]]] = {}
-    for entry in ENTRIES:
-        for one in entry.methods:
-            makers.setdefault(one.name, (entry, partial(_build_method, one.build)))
-        makers |= {one.name: (entry, one.build) for one in entry.audited.names}
-    return makers
-
-
-def _build_method(build: Callable[[Request], Mechanism], k: int, budget: Budget) -> Mechanism:
-    return build(Request(k, budget))
 
 
 def function_in(place: str) -> Callable[..., object]:

@@ -22,8 +22,7 @@ from shortlist.accounting import compose as accountant
 from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw, round_outward, round_up
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.mechanisms.entry import Audited
-from shortlist.mechanisms.registry import audited
+from shortlist.mechanisms.registry import Audited, audited
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Number, Scores

@@ -13,10 +13,11 @@ from shortlist.audit.certified import sets
 from shortlist.choose import choose_method
 from shortlist.exact.noise import GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
-from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP
 from shortlist.sampling.sequences import SLOPE, ListSwitch, junk_limit
+from shortlist.utility import distribution
 from tests.helpers.support import assert_law, in_suite
 from tests.helpers.typed import present
 
@@ -140,7 +141,7 @@ def test_junk_is_rarely_released_by_the_switch():
     scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
     for rho in (0.001, 0.5, 2.0):
         mechanism, plain = GuardedListTopK(k=5, budget=ZCDP(rho)), OrderedCanonicalTopK(k=5, budget=ZCDP(rho))
-        junk = float(mechanism._law(scores).lists.number_correct()[: junk_limit(5) + 1].sum())
+        junk = float(distribution(mechanism, scores).lists.number_correct()[: junk_limit(5) + 1].sum())
         assert junk <= math.exp(-5) * (1 + 60 * float(mechanism._rate(scores))) ** 0.125
         assert rho > 0.001 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a switch
 
