@@ -14,8 +14,7 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, certify
 from shortlist.exact.reals import ball
 from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
@@ -197,7 +196,6 @@ def test_utility_matches_draws_on_both_sides_of_the_mirror(k):
     assert m.success_probability(x, monotone=True) == pytest.approx(found.top, abs=1e-9)
 
 
-@pytest.mark.some
 @full_size
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
 @pytest.mark.parametrize("x", [[5, 4, 3, 3, 2, 1, 0, 0, 0], [9, 7, 6, 4, 4, 4, 4, 1, 0]], ids=["low tie", "tie across"])
@@ -380,7 +378,7 @@ def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k):
     ways = [("canonical", "one-shot")[one] for one in present(drawn.chosen)[:, 0].tolist()]
     found = Counter(zip(map(tuple, drawn.indices.tolist()), ways, strict=True))
     law, wrong = (
-        of_kind(Law, law_of(one, scores)).chances for one in (m, GuardedTopK(k=k, epsilon=sized(2.5, full=2.2)))
+        of_kind(Law, certify(one, scores)).chances for one in (m, GuardedTopK(k=k, epsilon=sized(2.5, full=2.2)))
     )
     assert set(found) <= set(law)
     laws = ([float(chances[y]) for y in law] for chances in (law, wrong))

@@ -9,8 +9,7 @@ from flint import arb, ctx, fmpq
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import NoisyMax
 from shortlist.scores import Scores
 from shortlist.testing import seeded
@@ -53,7 +52,7 @@ def test_half_of_the_charge_is_refuted():
 @full_size
 def test_draws_have_the_certified_law():
     mechanism, x = weighted((4, 1, 2, 1), epsilon=2.0), [0, 1, 2, -math.inf]
-    law = of_kind(Law, law_of(mechanism, Scores(x)))
+    law = of_kind(Law, certify(mechanism, Scores(x)))
     chances = [float(law.chances[i,]) for i in range(4)]
     assert chances == pytest.approx(mechanism.probabilities(x), abs=1e-12)
     draws = mechanism.release_many(x, draws=sized(1500, full=200_000), rng=seeded(1))
