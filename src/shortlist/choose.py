@@ -13,11 +13,19 @@ from typing import NamedTuple
 from shortlist._text import suggest
 from shortlist.errors import bad_value
 from shortlist.mechanisms import KeySet, Mechanism, Quantile
-from shortlist.mechanisms.base import Budget, check_budget, check_delta_budget, check_k, check_limit
-from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Method, Request
+from shortlist.mechanisms.base import (
+    FEW_NAMES,
+    MANY_NAMES,
+    Budget,
+    Request,
+    check_budget,
+    check_delta_budget,
+    check_k,
+    check_limit,
+)
 from shortlist.mechanisms.partition import FEW, choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
-from shortlist.mechanisms.registry import ENTRIES, METHODS
+from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.query import Query

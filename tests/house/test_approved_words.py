@@ -157,7 +157,6 @@ def test_select_has_no_word_of_its_own_and_the_same_way(asks):
     assert len({asks(sl.select, asked), asks(sl.select, {**asked, "candidates": KNOWN[1:]}), asks(sl.top_k, LIST)}) == 3
 
 
-@pytest.mark.some
 @pytest.mark.parametrize(("name", "word"), [(name, word) for name, (_, walked) in CALLS.items() for word in walked])
 def test_whoever_changes_a_word_asks_for_another_approval(name, word, asks, before, folder):
     call, walked = CALLS[name]

@@ -11,7 +11,7 @@ HOME = Path(shortlist.__file__).parent
 DOOR = {"top_k", "select", "keys", "quantile", "quote"}
 """What releases a table, and what says before what that would cost."""
 INSIDE = {
-    "choose", "execute", "grouped_scores", "mechanisms.entry", "query", "sampling", "sources",
+    "choose", "execute", "grouped_scores", "query", "sampling", "sources",
     "tables.candidates", "tables.caps", "tables.count", "tables.files", "tables.frames", "tables.groups",
     "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
 }  # fmt: skip

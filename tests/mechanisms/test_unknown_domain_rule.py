@@ -9,7 +9,7 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist.choose import choose_mechanism
 from shortlist.mechanisms import LimitedDomainTopK, NamesChoice, StableTopK
-from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.registry import METHODS
 from tests.helpers.typed import present
 

@@ -21,7 +21,7 @@ from shortlist.pages.summary import caution, disagree, first_of, in_short, quant
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.planning.compare import Comparison
+    from shortlist.planning.comparison import Comparison
     from shortlist.planning.plans import Plan
     from shortlist.release import GroupedRelease, Release
 

@@ -13,12 +13,10 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.certified.unknown_domain import both_law
-from shortlist.audit.enumeration import prove
-from shortlist.choose import choose_mechanism
+from shortlist.audit import Law, prove
+from shortlist.audit.certified import base, unknown_domain
+from shortlist.choose import mechanism_for
 from shortlist.mechanisms import NamesChoice
-from shortlist.mechanisms.entry import Request
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 
@@ -51,14 +49,14 @@ def columns(people, most=None):
 
 
 def taken(budget, most=None):
-    return of_kind(NamesChoice, choose_mechanism(Request(3, budget, public=False, most=most, weighed=True)).mechanism)
+    return of_kind(NamesChoice, mechanism_for(3, public=False, budget=budget, most=most, weighed=True)[0])
 
 
 def law_of(mechanism):
     @cache
     def law(point):
-        with ctx.workprec(PRECISION):
-            return both_law(mechanism, point[:3], point[3:])
+        with ctx.workprec(base.PRECISION):
+            return unknown_domain.both_law(mechanism, point[:3], point[3:])
 
     return law
 
@@ -70,7 +68,6 @@ def neighbours(most=None):
             yield (*without[0], *without[1]), (*with_them[0], *with_them[1])
 
 
-@pytest.mark.some
 @pytest.mark.filterwarnings("ignore:delta=")
 @pytest.mark.parametrize(("most", "share"), [(None, 16), (3, 2)])
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)

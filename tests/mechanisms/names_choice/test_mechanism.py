@@ -10,11 +10,9 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist._text import ordinal
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of
-from shortlist.choose import choose_mechanism
+from shortlist.audit import Law, certify
+from shortlist.choose import mechanism_for
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
-from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.partition import Parts
 from tests.helpers.typed import of_kind, present
 
@@ -78,7 +76,7 @@ def test_draws_have_the_certified_law():
         branch = mechanism.branches[which]
         key = (branch.kind, branch.row, tuple(int(i) for i in row if i >= 0))
         seen[key] = seen.get(key, 0) + 1
-    law = {key: float(p) for key, p in of_kind(Law, law_of(mechanism, scores)).chances.items()}
+    law = {key: float(p) for key, p in of_kind(Law, certify(mechanism, scores)).chances.items()}
     assert sum(law.values()) == pytest.approx(1)
     assert set(seen) <= set(law)
     assert all(far(seen.get(key, 0), p, draws) < 6 for key, p in law.items())
@@ -97,7 +95,7 @@ def test_exact_recall_is_that_of_the_draws():
 
 def test_rows_may_take_a_key_set_and_names_are_right(rows):
     scores = sl.count(rows, user="who", item="what")
-    mechanism = choose_mechanism(Request(20, ApproxDP(0.6, 1e-6), public=False, weighed=True)).mechanism
+    mechanism = mechanism_for(20, public=False, epsilon=0.6, delta=1e-6, weighed=True)[0]
     assert mechanism == NamesChoice(k=20, epsilon=0.6, delta=1e-6, most=64)
     releases = [mechanism.release(scores, rng=sl.testing.seeded(n)) for n in range(6)]
     best = {f"thing {i:02}" for i in range(24)}
@@ -122,7 +120,7 @@ def test_an_order_of_rows_is_a_choice_of_list_and_keys(rows):
 
 def test_the_public_rule(rows):
     def chosen(k, **words):
-        return choose_mechanism(Request(k, BUDGET, public=False, **words)).mechanism
+        return mechanism_for(k, public=False, budget=BUDGET, **words)[0]
 
     assert chosen(10) == NamesChoice(k=10, budget=BUDGET)
     assert chosen(10, weighed=True) == NamesChoice(k=10, budget=BUDGET, most=64)
