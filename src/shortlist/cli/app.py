@@ -288,7 +288,7 @@ def work() -> int:
             return 2
         except MemoryError:
             return _fail("there was not enough memory; give --memory 512MB, for example")
-        except OURS as error:
+        except (*OURS, *EXITS) as error:
             return _fail(str(error), next((code for kind, code in EXITS.items() if isinstance(error, kind)), 1))
         except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
             return _fail(f"something went wrong inside ({type(error).__name__})")
