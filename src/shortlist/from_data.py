@@ -12,8 +12,8 @@ from shortlist._text import kind_of_words
 from shortlist.choose import budget_within, warn_if_absurd
 from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
-from shortlist.mechanisms.base import check_delta_budget, check_source
-from shortlist.mechanisms.partition import FEW, Recounted
+from shortlist.mechanisms.base import FEW_NAMES, check_delta_budget, check_source
+from shortlist.mechanisms.partition import Recounted
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
@@ -165,7 +165,7 @@ class KeyRequest:
             return (
                 f"each person shares one vote among up to {capped.most} names, so the bar is the same for all of them"
             )
-        if capped.most is not None and capped.most <= FEW and not isinstance(budget, ZCDP):
+        if capped.most is not None and capped.most <= FEW_NAMES and not isinstance(budget, ZCDP):
             return f"each person counts for at most {capped.most}: truncated geometric noise has the lowest bar"
         return f"each person counts for at most {capped.most} names: Gaussian noise, and counts come free"
 

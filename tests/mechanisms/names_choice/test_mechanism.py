@@ -14,7 +14,7 @@ from shortlist.audit.certified.base import Law
 from shortlist.audit.prove import law_of
 from shortlist.choose import mechanism_for
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
-from shortlist.mechanisms.partition import Parts
+from shortlist.mechanisms.partition import share
 from tests.helpers.typed import of_kind, present
 
 FLAT = {f"date {i}": 739 + i for i in range(92)}
@@ -47,23 +47,23 @@ def test_flat_counts_are_named():
 
 @pytest.mark.parametrize("budget", [BUDGET, ZCDP(0.05, 1e-6), ApproxDP(1e-300, 1e-6), ApproxDP(40.0, 0.3)])
 def test_the_parts_fit_the_budget(budget):
-    parts = Parts.of(budget)
-    rest: Any = parts.rest
+    choice, left = share(budget)
+    rest: Any = left
     if isinstance(budget, ZCDP):
-        assert parts.rest.delta == budget.delta
-        assert parts.choice**2 / 8 == pytest.approx(budget.rho / 100, rel=0.02)
-        rho = of_kind(ZCDP, sl.privacy.BoundedRange(parts.choice).as_zcdp()).rho
+        assert left.delta == budget.delta
+        assert choice**2 / 8 == pytest.approx(budget.rho / 100, rel=0.02)
+        rho = of_kind(ZCDP, sl.privacy.BoundedRange(choice).as_zcdp()).rho
         assert Fraction(rho) + Fraction(rest.rho) <= Fraction(budget.rho) * (1 + Fraction(1, 10**14))
     else:
-        assert parts.rest.delta == budget.delta
-        assert Fraction(parts.choice) + Fraction(rest.epsilon) <= Fraction(budget.epsilon)
-        assert parts.choice == pytest.approx(budget.epsilon / 10)
+        assert left.delta == budget.delta
+        assert Fraction(choice) + Fraction(rest.epsilon) <= Fraction(budget.epsilon)
+        assert choice == pytest.approx(budget.epsilon / 10)
 
 
 def test_every_branch_fits_the_rest_of_the_budget():
     for k, budget in ((3, ApproxDP(1.0, 1e-4)), (10, ApproxDP(0.5, 1e-6)), (4, ZCDP(0.1, 1e-5))):
         mechanism = NamesChoice(k=k, budget=budget, most=64)
-        rest = Parts.of(budget).rest
+        rest = share(budget)[1]
         for branch in mechanism.branches:
             assert rest.excess(branch.mechanism.charge) <= 1e-12, branch
 
