@@ -11,8 +11,9 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist._text import ordinal
 from shortlist.audit import Law, certify
-from shortlist.choose import mechanism_for
+from shortlist.choose import choose_mechanism
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
+from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.partition import share
 from tests.helpers.typed import of_kind, present
 
@@ -95,7 +96,7 @@ def test_exact_recall_is_that_of_the_draws():
 
 def test_rows_may_take_a_key_set_and_names_are_right(rows):
     scores = sl.count(rows, user="who", item="what")
-    mechanism = mechanism_for(20, public=False, epsilon=0.6, delta=1e-6, weighed=True)[0]
+    mechanism = choose_mechanism(Request(20, ApproxDP(0.6, 1e-6), public=False, weighed=True)).mechanism
     assert mechanism == NamesChoice(k=20, epsilon=0.6, delta=1e-6, most=64)
     releases = [mechanism.release(scores, rng=sl.testing.seeded(n)) for n in range(6)]
     best = {f"thing {i:02}" for i in range(24)}
@@ -120,7 +121,8 @@ def test_an_order_of_rows_is_a_choice_of_list_and_keys(rows):
 
 def test_the_public_rule(rows):
     def chosen(k, **words):
-        return mechanism_for(k, public=False, budget=BUDGET, **words)[0]
+        method = words.pop("method", "auto")
+        return choose_mechanism(Request(k, BUDGET, public=False, **words), method).mechanism
 
     assert chosen(10) == NamesChoice(k=10, budget=BUDGET)
     assert chosen(10, weighed=True) == NamesChoice(k=10, budget=BUDGET, most=64)
