@@ -101,9 +101,7 @@ class Quantile(base.Budgeted[base.Budget]):
         many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
         return f"{many} by {NAMES[self._noise]}"
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def levels(self) -> int:

@@ -151,9 +151,7 @@ class LargeGap(_ByGaps[base.Budget]):
     def _gap(self) -> float:
         return epsilon_of_a_round(1, self.guarantee)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         if not scores.public:
@@ -505,9 +503,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         assert self.delta_t is not None
         return noise_cost(self.sigma_1, self.limit, 1 / (2 * Fraction(self.sigma) ** 2), self.delta_t)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _parts(self) -> Parts:

@@ -287,13 +287,9 @@ class SparseVector(base.Budgeted[PureDP]):
         words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
         return base.record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
 
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
+    refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def rules(self) -> Rules:
@@ -532,13 +528,9 @@ class _Hybrid(base.Budgeted[PureDP]):
         self._pay(base.check_pure_budget(self.family, epsilon, self.budget))
         base.check_work(self.work)
 
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
+    refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)

@@ -241,9 +241,7 @@ class LimitedDomainTopK(_WorkingList):
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
         return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def offset(self) -> float:
@@ -415,9 +413,7 @@ class CanonicalLimitedDomain(_WorkingList):
     def charge(self) -> ThinnedRange:
         return ThinnedRange(self._round, 1, self.guarantee.delta)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _round(self) -> float:

@@ -96,7 +96,7 @@ class BarredRace:
         """E[correct labels named] / k."""
         if not len(self.log_rate):
             return 0.0
-        return min(1.0, _expected(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
+        return min(1.0, _correct(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
 
 
 def _all_first(log_winners: Floats, log_others: Floats) -> float:
@@ -117,7 +117,7 @@ def _fineness() -> tuple[float, float]:
     return (2 * STEP, CERTAIN / 2) if is_rough() else (STEP, CERTAIN)
 
 
-def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
+def _correct(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     """Int e^{-w_bar t} sum_{i correct} w_i e^{-w_i t} P[fewer than k others have rung] dt, over v = ln t.
 
     At first that chance is one.
@@ -393,7 +393,7 @@ class SetDistribution:
         return canonical_limited_domain(self.counts, one.k, one._round, one.guarantee.delta, one._limit, gamma)
 
 
-def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
+def list_distribution(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
     """Return the distribution of the list."""
     counts, limit, (e, delta), (above, many) = scores.values, mechanism._limit, mechanism._rates, mechanism._bar
     (listed, c), gumbel = working_list(counts, limit), mechanism._kind == GUMBEL
@@ -403,9 +403,9 @@ def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribu
     return ListDistribution(counts, positions, LineRace(s, mechanism.k, mechanism._kind), field)
 
 
-def canonical(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
+def set_distribution(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
     """Return the distribution of the set."""
     return SetDistribution(scores.values, mechanism)
 
 
-DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": limited_domain, "CanonicalLimitedDomain": canonical}
+DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": list_distribution, "CanonicalLimitedDomain": set_distribution}
