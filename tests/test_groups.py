@@ -16,7 +16,7 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit import Law, certify, prove
 from shortlist.audit.certified import base
-from shortlist.groups import larger_share, plain_share
+from shortlist.execute import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange
 from shortlist.tables import caps

@@ -150,7 +150,7 @@ TWO: dict[str, Any] = {"d": 2, "top": 1}
 FOUR: dict[str, Any] = {"d": 4, "top": 0}
 VALUES = [GumbelTopKValues(k=k, budget=ApproxDP(1.0, 1e-3)) for k in (1, 2, 3)]
 WRONG: list[tuple[Mechanism, Any, str, Any, dict[str, Any]]] = [
-    (NoisyMax(epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
+    (NoisyMax(epsilon=1.0), NoisyMax, "_scale", 0.5, ONE),
     (OneshotTopK(k=2, epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
     (CanonicalTopK(k=2, epsilon=1.0), CanonicalTopK, "_rate", 3, {"d": 4, "top": 1}),
     (CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"), canonical, "_rate", 3, {"d": 4, "top": 1}),

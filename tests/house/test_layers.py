@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 import shortlist
 from bench import size
 from shortlist.cli.app import COMMANDS, app
-from tests.helpers.typed import of_kind
+from tests.helpers.typed import of_kind, present
 
 HOME = Path(shortlist.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -129,8 +129,10 @@ def test_a_command_loads_what_it_needs(arguments, needed, not_needed):
 
 
 def test_every_command_is_where_the_list_says_and_has_its_own_help():
-    built = of_kind(TyperGroup, typer.main.get_command(app)).commands
-    assert list(built) == list(COMMANDS)
+    group = of_kind(TyperGroup, typer.main.get_command(app))
+    context = typer.Context(group)
+    assert group.list_commands(context) == list(COMMANDS)
+    built = {name: present(group.get_command(context, name)) for name in COMMANDS}
     for name, place in COMMANDS.items():
         assert built[name].name == name
         assert built[name].help

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from shortlist._files import write_text
-from shortlist._text import meant
+from shortlist._text import suggest
 from shortlist.accounting.checks import count, number
 from shortlist.audit import events
 from shortlist.audit.certified.base import Point
@@ -110,7 +110,7 @@ def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
     """The mechanism of that name, or an error with those that may be meant; k=None is the one audited by default."""
     known = makers()
     if name not in known:
-        near = meant(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
+        near = suggest(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
         raise ValueError(f"{name!r} is not known{near}")
     entry, build = known[name]
     return build(entry.audited.k if k is None else k, budget)

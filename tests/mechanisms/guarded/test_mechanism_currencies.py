@@ -450,7 +450,7 @@ def test_the_bounds_of_no_collapse_hold_under_zcdp(seed):
     rng = np.random.default_rng(seed)
     x = np.sort(rng.integers(0, 30, 9))[::-1]
     m = GuardedTopK(k=3, budget=ZCDP(float(rng.choice([0.05, 0.5, 3.0]))))
-    run = present(m._prepared(Scores(x, monotone=True)))
+    run = present(m._run(Scores(x, monotone=True)))
     law, one_shot = GuardedSetDistribution(run, len(x)).chances(run.guard.ranking)
     plain = 1 / (1 + math.exp(2 * (run.guard.low + run.guard.high) + 16))  # P_J, from t (lead - tau)
     junk = plain * (1 - one_shot)

@@ -97,7 +97,7 @@ def test_draws_have_g_of_three_fifths_and_not_one_half(k):
 @pytest.mark.parametrize(("name", "k", "epsilon"), [("NETFLIX.n17770", 10, 0.002), ("HEPTH.n4096", 30, 0.5)])
 def test_the_weight_of_the_junk_is_the_sum_over_all_classes(shared_data, name, k, epsilon):
     x = np.sort(np.load(shared_data / f"{name}.npy").astype(float))[::-1]
-    run = present(GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(x, monotone=True)))
+    run = present(GuardedTopK(k=k, epsilon=epsilon)._run(Scores(x, monotone=True)))
     i, j = np.meshgrid(np.arange(k), np.arange(len(x) - k), indexing="ij")
     junk = i * j > ((1 - float(rho_of(k, PureDP(1.0)))) * k - 1) * (i + j) + 1e-9
     loss = 0.4 * (x[k - 1 - i] - x[k]) + 0.6 * (x[k - 1] - x[k + j])

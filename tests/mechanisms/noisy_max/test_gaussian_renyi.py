@@ -22,7 +22,7 @@ M = NoisyMax(noise="gaussian", budget=BUDGET)
 
 
 def sigma(scores):
-    return float(M._top_one._scale(scores))
+    return float(M._scale(scores))
 
 
 @pytest.mark.parametrize("monotone", [True, False])

@@ -11,7 +11,6 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import NoisyMax
-from shortlist.mechanisms.race import WeightedMax
 from shortlist.scores import Scores
 from shortlist.testing import seeded
 from shortlist.utility.quality import Quality
@@ -81,9 +80,8 @@ class Words:
 @pytest.mark.parametrize("later", [(1, 2**63), (2**63, 1), (77, 78)])
 @pytest.mark.parametrize("weights", [(1, 1 + Fraction(1, 2**70)), (1 + Fraction(1, 2**70), 1)])
 def test_what_floats_cannot_tell_is_decided_exactly(later, weights):
-    race, source = weighted(weights)._top_one, Words(later)
-    assert isinstance(race, WeightedMax)
-    winner = race._winner(race._contest(Scores([5, 5])), source)
+    mechanism, source = weighted(weights), Words(later)
+    winner = mechanism._weighted_winner(mechanism._contest(Scores([5, 5])), source)
     assert not source.rest  # both candidates drew another word
     with ctx.workprec(300):
         survival = [arb(fmpq(2 * ((START << 64) + word) + 1, 1 << 129)) for word in later]

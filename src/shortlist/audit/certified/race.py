@@ -42,12 +42,12 @@ def noisy_max_law(mechanism: NoisyMax, scores: Scores) -> Law:
     """{(winner,): chance}: one-shot top-k of one; with a prior, weights times powers of e."""
     if mechanism.prior is not None:
         return _weighted(mechanism, scores)
-    return Law(ordered_law(scores.values.tolist(), 1, noise_name(mechanism.noise), mechanism._top_one._scale(scores)))
+    return Law(ordered_law(scores.values.tolist(), 1, noise_name(mechanism.noise), mechanism._scale(scores)))
 
 
 def _weighted(mechanism: NoisyMax, scores: Scores) -> Law:
     """P[i] = w_i e^(x_i / scale) / sum; nothing of a candidate at -inf."""
-    scale, prior = rational(mechanism._top_one._scale(scores)), mechanism.prior or ()
+    scale, prior = rational(mechanism._scale(scores)), mechanism.prior or ()
     places = [None if x == -float("inf") else rational(x) / scale for x in scores.values.tolist()]
     shares = [arb(0) if s is None else arb(rational(w)) * power(s) for w, s in zip(prior, places, strict=True)]
     whole = add(shares)
