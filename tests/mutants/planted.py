@@ -329,6 +329,8 @@ _AUDIT = [
     _planted("audit/events.py", "float(betaincinv(count + 1, trials - count, 1 - alpha))",
              "float(betaincinv(count, trials - count + 1, 1 - alpha))",
              "audit/test_attack.py", "an upper bound on a chance that is not one"),
+    _planted("audit/prove.py", "(stated if isinstance(stated, tuple) else (stated, stated))", "(1, 1)",
+             "audit/test_enumeration.py", "neighbors that move by 1 whatever the scores say"),
     _planted("audit/prove.py", "if stick > delta + TOLERANCE:", "if stick > delta + 1e-3:",
              "audit/test_prove_calibrations.py audit/test_broken.py mechanisms/stable/test_box_by_formula.py",
              "a box that lets small violations pass"),
