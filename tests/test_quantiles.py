@@ -19,8 +19,8 @@ from shortlist.cli.app import app
 from shortlist.cli.options import read_end
 from shortlist.quantile_request import QuantileRequest
 from shortlist.scores import Grid, Scores, Votes
+from shortlist.tables.count import open_values
 from shortlist.tables.dialect import TextForm
-from shortlist.tables.open_values import open_values
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
 from tests.helpers.taint import leaks

@@ -14,7 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Frame, attempt, unpack
 from shortlist.scores import Grid
-from shortlist.tables.values import FIRST_DAY, Placed, counted
+from shortlist.tables.values import FIRST_DAY, Placed, add_places
 
 Progress = Callable[[float], None]
 
@@ -49,7 +49,7 @@ class Series:
         else:
             values = self.numbers[~np.isnan(self.numbers)]
         points = self.grid.places(values)
-        return [counted(points, np.ones_like(points))]
+        return [add_places(points, np.ones_like(points))]
 
 
 def _declared(rows: Any, wrong: str) -> tuple[np.ndarray[Any, Any], Frame | None]:

@@ -22,10 +22,10 @@ from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import GroupedScores, Scores, Votes
 from shortlist.table_release import reading
+from shortlist.tables.count import OpenValues, open_values
 from shortlist.tables.dialect import PLAIN, TextForm
-from shortlist.tables.groups.grouping import Grouping, plain_key
-from shortlist.tables.open_values import OpenValues, open_values
 from shortlist.tables.public_lists import check_public_list
+from shortlist.tables.question import Grouping, plain_key
 from shortlist.tables.values import Placed, ValueQuestion
 
 METHODS = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}

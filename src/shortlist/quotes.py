@@ -20,7 +20,7 @@ from shortlist.quantiles import quantile
 from shortlist.scores import GroupedScores, Scores, as_scores
 from shortlist.table_release import Table
 from shortlist.table_words import TABLE_WORDS
-from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.question import Grouping
 from shortlist.tables.values import ValueQuestion
 
 PAYING = ("ledger", "purpose", "rng", "allow_large", "progress")

@@ -23,12 +23,9 @@ from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import GroupedScores, PlainWords, Scores
 from shortlist.table_words import TABLE_WORDS
-from shortlist.tables.candidates import listed_in_words
-from shortlist.tables.count import OpenTable, Progress, check_asked, open_table
-from shortlist.tables.file_sources import rows_of_file
-from shortlist.tables.files import check_public
-from shortlist.tables.groups.scored import schema_of_groups
-from shortlist.tables.public_lists import check_public_list
+from shortlist.tables.count import OpenTable, Progress, check_question, open_table, schema_of_groups
+from shortlist.tables.files import check_public, rows_of_file
+from shortlist.tables.public_lists import check_public_list, list_in_words
 from shortlist.tables.question import Question
 
 READING = ("unit", "memory", "multiline", "separator")
@@ -76,7 +73,7 @@ class Table:
 
     def check(self) -> None:
         """Refuse what does not go together; as a public list, the file of the table itself or one with its people."""
-        check_asked(self.question, self.candidates, self.reading.get("unit", "user"))
+        check_question(self.question, self.candidates, self.reading.get("unit", "user"))
         if isinstance(self.candidates, str | os.PathLike) and isinstance(self.rows, str | os.PathLike):
             check_public(os.fspath(self.candidates), os.fspath(self.rows), self.question.user)
 
@@ -141,7 +138,7 @@ class Table:
     def mechanism(self, k: Any, plan: dict[str, Any]) -> tuple[Mechanism, str, bool]:
         """(what draws, why, whether its order is released), by the words alone."""
         public = self.candidates is not None
-        weighed = self.question.capped(public).weighted
+        weighed = self.question.with_cap(public).weighted
         return mechanism_for(k, public=public, most=self.question.most, weighed=weighed, **plan)
 
     def unread(self, k: Any, least: float | None, plan: dict[str, Any]) -> GroupRequest | None:
@@ -165,7 +162,7 @@ class Table:
 
     def _in_words(self, shown: str) -> str:
         """What a ledger notes beside the table and its columns."""
-        return "; ".join(filter(None, (listed_in_words(self.candidates, self.question.items), shown)))
+        return "; ".join(filter(None, (list_in_words(self.candidates, self.question.items), shown)))
 
 
 def _hashable(one: object) -> object:

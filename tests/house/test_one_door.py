@@ -13,8 +13,8 @@ DOOR = {"top_k", "select", "keys", "quantile", "quote"}
 INSIDE = {
     "api", "choose", "from_data", "grouped_scores", "groups", "list_request", "mechanisms.entry", "paid_release",
     "quantile_inputs", "quantile_request", "quantiles", "sampling", "table_release", "table_words",
-    "tables.candidates", "tables.caps", "tables.count", "tables.files", "tables.frames", "tables.groups",
-    "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
+    "tables.algebra", "tables.count", "tables.duckdb", "tables.frames", "tables.histogram", "tables.question",
+    "tables.values",
 }  # fmt: skip
 """What these calls are made of."""
 

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.tables import file_sources
+from shortlist.tables import files
 from shortlist.tables.errors import TableError
-from shortlist.tables.file_sources import column_names
+from shortlist.tables.files import column_names
 from tests.helpers.typed import present
 from tests.tables.tables import found, write_file
 
@@ -272,7 +272,7 @@ def test_a_file_whose_name_is_not_utf8_is_refused_in_words_before_a_charge(tmp_p
 
 @pytest.mark.parametrize("blank", [b"", b"\n \n"])
 def test_of_json_lines_no_more_is_read_than_a_line_may_be_long(tmp_path, monkeypatch, blank):
-    monkeypatch.setattr("shortlist.tables.file_sources.LONGEST_OBJECT", 1000)
+    monkeypatch.setattr("shortlist.tables.files.LONGEST_OBJECT", 1000)
     path = tmp_path / "rows.jsonl"
     path.write_bytes(blank + b'{"who": 1, "what": "' + b"x" * 100_000 + b'"}\n')
     with pytest.raises(ValueError, match="its first line is longer than 16 MB"):
@@ -289,6 +289,6 @@ def test_of_json_lines_no_more_is_read_than_a_line_may_be_long(tmp_path, monkeyp
             read.append(len(line))
             return line
 
-    file_sources._first_line(Counting(b"\n" * 100_000))
-    file_sources._first_line(Counting(b"x" * 100_000))
+    files._first_line(Counting(b"\n" * 100_000))
+    files._first_line(Counting(b"x" * 100_000))
     assert sum(read) <= 2 * 1001

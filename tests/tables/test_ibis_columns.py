@@ -1,10 +1,11 @@
 """What Ibis tables are asked, and what is left of it in their sessions."""
 
 import ibis
+import narwhals as nw
 import pytest
 
 import shortlist as sl
-from shortlist.tables.ibis_columns import passing
+from shortlist.tables.ibis import IbisTable
 
 ROWS = {"who": list(range(40)), "what": ["a", "b"] * 20, "at": ["g"] * 10 + ["h"] * 30}
 
@@ -36,7 +37,12 @@ def test_where_the_winners_stand_is_not_left_in_a_session(table, by):
 
 
 def ranks(table, beside):
-    return sorted(table.inner_join(beside, table.who == beside.n)["rank"].to_pyarrow().to_pylist())
+    numbers = nw.to_native(beside)
+    return sorted(table.inner_join(numbers, table.who == numbers.n)["rank"].to_pyarrow().to_pylist())
+
+
+def passing(table, columns):
+    return IbisTable(table).passing(columns, None)
 
 
 def test_numbers_are_beside_a_table_only_as_long_as_they_are_asked_for(table):

@@ -35,7 +35,7 @@ from shortlist.ledger.ledger import on_server
 from shortlist.pages.summary import notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import FIGURES, GroupedRelease, Release
-from shortlist.tables.file_sources import files_at
+from shortlist.tables.files import files_at
 
 
 def check_large(guarantee: Guarantee, allowed: bool) -> None:

@@ -34,8 +34,8 @@ from shortlist.studio.inputs import (
     text_in,
     whole_in,
 )
-from shortlist.tables.column_names import are_a_candidate
-from shortlist.tables.file_sources import format_of
+from shortlist.tables.files import format_of
+from shortlist.tables.public_lists import are_a_candidate
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""

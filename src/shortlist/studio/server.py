@@ -42,7 +42,7 @@ from shortlist.studio.inputs import (
 from shortlist.studio.ledgers import OfficersView, all_facts, budget_risk, new_ledger
 from shortlist.studio.planner import Planner
 from shortlist.studio.work import SAID, PaidJob, Work
-from shortlist.tables.file_sources import format_of
+from shortlist.tables.files import format_of
 
 
 def studio_page() -> str:

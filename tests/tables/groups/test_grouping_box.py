@@ -18,7 +18,7 @@ from shortlist.audit.certified.base import PRECISION, Law
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
-from shortlist.tables import caps
+from shortlist.tables import question as caps
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import of_kind
 from tests.tables.groups.test_grouping import SALT, found
