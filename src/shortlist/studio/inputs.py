@@ -20,10 +20,9 @@ from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks, risk
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.release import GroupedRelease, Release
+from shortlist.tables.dialect import NO_NAMES, TextForm
 from shortlist.tables.dialect import SEPARATORS as SEPARATORS_OF_FILES
-from shortlist.tables.dialect import TextForm
 from shortlist.tables.files import column_names, format_of
-from shortlist.tables.question import NO_NAMES
 
 NO_COLUMN = re.compile(r"""^(\w+)=(?:'([^']*)'|"([^"]*)"): the table has no column of that name(.*)$""", re.DOTALL)
 FOR_PROGRAMS = re.compile(r" \((?:see sl\.\w+|docs/[\w/-]+\.md(?:#[\w-]+)?)\)")

@@ -193,10 +193,9 @@ def _cap_items(
     if not cap.weighted:
         return some.group_by([*within, *keys]).agg(nw.len().alias("score"))
     whole = (nw.lit(float(UNIT**2)) / nw.col("held").clip(1, cap.most)).floor().cast(nw.Float64)
-    weighed = some.with_columns(weight=whole.sqrt().floor().cast(WHOLE))
-    weighed = weighed.with_columns(weight=nw.when(nw.col("keeps")).then(nw.col("weight")).otherwise(nw.lit(0, WHOLE)))
-    sums = weighed.group_by([*within, *keys]).agg(nw.len().alias("score"), nw.col("weight").sum())
-    return sums.with_columns(nw.col("weight").cast(WHOLE))
+    weight = nw.when(nw.col("keeps")).then(whole.sqrt().floor().cast(WHOLE)).otherwise(nw.lit(0, WHOLE))
+    weighed = some.with_columns(weight=weight)
+    return weighed.group_by([*within, *keys]).agg(nw.len().alias("score"), nw.col("weight").sum())
 
 
 def rank_by_window(rows: Any, among: list[str], order: list[str]) -> Any:

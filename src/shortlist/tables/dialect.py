@@ -47,6 +47,7 @@ RETURNS = "it has a carriage return inside a line; end lines with LF or CRLF"
 MIXED = "some of its lines end with CRLF and some with LF; write them all alike"
 NUL = "it holds NUL bytes, so it is no UTF-8 text; convert the file first"
 
+NO_NAMES = "; none of the names you gave is in its first line: has the file a line of names?"
 SEPARATORS = ",;|:\t"
 """What may stand between the fields of a CSV file."""
 
@@ -182,12 +183,12 @@ class Dialect:
                 if said is not None:
                     return said
             if self.quoted and b'"' in block:
-                said, inside = self._misquoted(block, inside)
+                said, inside = self._check_quotes(block, inside)
                 if said is not None:
                     return said
         return NEVER if inside else None
 
-    def _misquoted(self, block: bytes, inside: bool) -> tuple[str | None, bool]:
+    def _check_quotes(self, block: bytes, inside: bool) -> tuple[str | None, bool]:
         """(what is wrong, whether a quoted field goes on after the block), for a block that begins with a line."""
         letters = np.frombuffer(block if block.endswith(b"\n") else block + b"\n", np.uint8)
         places = np.flatnonzero(letters == QUOTE if self.multiline else (letters == QUOTE) | (letters == NEWLINE))
@@ -239,7 +240,7 @@ def packing(path: str) -> str:
     return next((word for ending, word in PACKED.items() if path.endswith(ending)), "uncompressed")
 
 
-def unpacked_name(path: str) -> str:
+def plain_name(path: str) -> str:
     """The path without the ending that says how it is packed."""
     return next((path.removesuffix(ending) for ending in PACKED if path.endswith(ending)), path)
 

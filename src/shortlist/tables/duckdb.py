@@ -33,7 +33,7 @@ from shortlist.tables.values import SATURATED_VALUES, TOKENS, Placed, ValuePlan,
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
 
 Progress = Callable[[float], None]
-TYPES: dict[Kind, str] = {
+TYPES: dict[Any, str] = {
     "text": "VARCHAR", "integer": "BIGINT", "unsigned": "UBIGINT", "boolean": "BOOLEAN", "date": "DATE",
 }  # fmt: skip
 FORMS: dict[Form, str] = {**TYPES, "float": "DOUBLE", "written number": "DOUBLE", "written date": "VARCHAR"}
@@ -55,7 +55,8 @@ class FileTable:
 
     def __init__(self, path: str, wanted: tuple[str, ...], memory: str | None, text: TextForm) -> None:
         self.path, self.memory, self.text = path, memory, text
-        with self._connected() as connection:
+        self._spare: Any = None
+        with self._session(spare=True) as connection:
             self.stamps = stamps(path)
             self.source = source_of(runner(connection, path), path, wanted, text)
 
@@ -66,7 +67,7 @@ class FileTable:
         """Return a table file of candidates with the same kinds of columns as a statement."""
         if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:
             return None
-        with self._connected() as connection:
+        with self._session(spare=True) as connection:
             run = runner(connection, path)
             listed = listing(run, path, question.items)
             if kinds != tuple(kind_of(_declare(listed.types[item])) for item in question.items):
@@ -86,7 +87,7 @@ class FileTable:
 
     def count(self, plan: Plan, progress: Progress | None = None) -> Rows:
         """Count into tables that end with the connection, which removes its files without any code of ours."""
-        connection = connect(self.memory)
+        connection = self._connect()
         try:
             check_lines(self.path, self.text)
             with _watch(connection, progress):
@@ -98,7 +99,7 @@ class FileTable:
             raise
 
     def votes(self, plan: ValuePlan, grid: Grid, progress: Progress | None = None) -> list[Placed]:
-        with self._connected() as connection:
+        with self._session() as connection:
             check_lines(self.path, self.text)
             with _watch(connection, progress):
                 votes = in_one_sentence(
@@ -111,12 +112,22 @@ class FileTable:
         if stamps(self.path) != self.stamps:
             raise TableError(f"{self.path} cannot be counted: it changed while it was read")
 
+    def _connect(self) -> Any:
+        """Return the connection that looked at names and types, which held no rows, or another one."""
+        connection, self._spare = self._spare, None
+        return connect(self.memory) if connection is None else connection
+
     @contextlib.contextmanager
-    def _connected(self) -> Iterator[Any]:
-        connection = connect(self.memory)
+    def _session(self, *, spare: bool = False) -> Iterator[Any]:
+        connection = self._connect()
         try:
             yield connection
-        finally:
+        except BaseException:
+            connection.close()
+            raise
+        if spare:
+            self._spare = connection
+        else:
             connection.close()
 
 
@@ -470,13 +481,13 @@ class Rows:
         by_number = f" JOIN {self.prefix}_known USING (m)" if self.held == ("m",) else ""
         for zero in (False, True):
             wanted = [(place, *spot) for place, spot in enumerate(spots) if (spot[1] == 0) == zero]
-            numbered, named = (self._zeros(), "") if zero else (self._numbered(column), by_number)
+            numbered, named = (self._zeros(), "") if zero else (self._rank_class(column), by_number)
             items |= {row[0]: tuple(row[1:]) for row in self._at(wanted, column, numbered, columns, named)}
         return [items[place] for place in range(len(spots)) if place in items]
 
     def counts(self, spots: Sequence[Spot]) -> list[int]:
         wanted = [(place, *spot) for place, spot in enumerate(spots)]
-        return [row[1] for row in sorted(self._at(wanted, "weight", self._numbered("weight"), "numbered.score"))]
+        return [row[1] for row in sorted(self._at(wanted, "weight", self._rank_class("weight"), "numbered.score"))]
 
     def keys(self, groups: Sequence[int]) -> list[Row]:
         if not groups:
@@ -486,7 +497,7 @@ class Rows:
         keys = {row[0]: tuple(row[1:]) for row in self.run(f"SELECT n, {', '.join(self.key)} FROM {table}")}
         return [keys[group] for group in groups if group in keys]
 
-    def _numbered(self, column: Column) -> str:
+    def _rank_class(self, column: Column) -> str:
         """Everything in the classes that are wanted, by rank."""
         rank = f"row_number() OVER (PARTITION BY n, {column} ORDER BY {', '.join(self.held)}) AS rank"
         classes = f"(SELECT DISTINCT n, {column} FROM wanted)"

@@ -27,8 +27,8 @@ from shortlist.tables.dialect import (
     TextForm,
     check_packing,
     packing,
+    plain_name,
     read,
-    unpacked_name,
 )
 from shortlist.tables.errors import TableError, in_one_sentence
 
@@ -158,7 +158,7 @@ def _file_list(files: list[str]) -> str:
 
 def format_of(path: str) -> str | None:
     """What its ending says that a file is; None for a file of lines."""
-    name = PurePath(unpacked_name(path))
+    name = PurePath(plain_name(path))
     return FORMATS.get(name.suffix.lower())
 
 

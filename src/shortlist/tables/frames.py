@@ -109,7 +109,7 @@ class FrameTable:
         forms = plan.forms
         for name, kind in forms.items():
             if name != "u":
-                wanted[name] = nw.col(name).cast(WIDE[kind]) if kind in WIDE else nw.col(name)  # type: ignore[index]
+                wanted[name] = nw.col(name).cast(WIDE[kind]) if kind in WIDE else nw.col(name)
                 filters += [nw.col(name).is_between(FIRST, LAST)] if kind == "date" else []
         if (isinstance(plan, Plan) and plan.drops_unnamed) or (
             isinstance(plan, ValuePlan) and forms.get("u") == "text"
@@ -170,13 +170,14 @@ class FrameTable:
         return rows.join(listed.lazy() if lazy else listed, on=on, how="semi")
 
     def rank(self, rows: Any, among: list[str], order: list[str]) -> Any:
-        rows = rows.sort(*order)
+        if all(rows.schema[name] == nw.Int64 for name in order):
+            numbers = [rows[name].to_numpy() for name in reversed(order)]
+        else:
+            rows, numbers = rows.sort(*order), []
         codes = _number(rows, among)
-        place = np.argsort(codes, kind="stable")
+        place = np.lexsort((*numbers, codes))
         ranks = np.empty(len(codes), np.int64)
-        starts = np.flatnonzero(np.append(True, np.diff(codes[place]) != 0)) if len(codes) else place
-        sizes = np.diff(np.append(starts, len(codes)))
-        ranks[place] = np.arange(1, len(codes) + 1) - np.repeat(starts, sizes)
+        ranks[place] = _ranks(codes[place])
         return _add(rows, j=ranks, held=np.bincount(codes)[codes])
 
     def first(
@@ -195,9 +196,7 @@ class FrameTable:
             if np.logical_and.reduce([part[order[1:]] == part[order[:-1]] for part in (codes, many, high, low)]).any():
                 labels = _plain_rows(some.select(*names))  # equal hashes: by the names then
                 order = np.array(sorted(range(len(some)), key=lambda n: (codes[n], many[n], hashes[n], labels[n])))
-            starts = np.flatnonzero(np.append(True, np.diff(codes[order]) != 0))
-            ranks = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-            keeps[heavy[order]] = ranks < most
+            keeps[heavy[order]] = _ranks(codes[order]) <= most
         return _add(rows, keeps=keeps, held=held)
 
     def cut(self, rows: Any) -> Any:
@@ -236,12 +235,19 @@ def _add(rows: Any, **columns: Any) -> Any:
     return rows.with_columns(*(nw.new_series(n, cells, kinds[n], backend=backend) for n, cells in columns.items()))
 
 
+def _ranks(codes: Indices) -> Indices:
+    """Return 1, 2, .. for each run of equal numbers."""
+    starts = np.flatnonzero(np.append(True, np.diff(codes) != 0)) if len(codes) else codes
+    ranks: Indices = np.arange(1, len(codes) + 1) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
+    return ranks
+
+
 def _number(rows: Any, among: list[str]) -> Indices:
     """Return a small number for each combination of these columns, the same for equal ones.
 
     Arrow has no window over groups: narwhals joins there, and a join of arrow keeps no order of rows.
     """
-    codes = None
+    codes: Indices | None = None
     for name in among:
         if name != "u":  # a number
             numbers = rows[name].to_numpy()
@@ -294,7 +300,7 @@ def _compile(condition: Any, names: dict[tuple[str, bool], str]) -> Any:
 
 def _compare(op: Op, cell: nw.Expr, other: Any) -> nw.Expr:
     """Compare; some libraries take something missing for unequal to all."""
-    sure = COMPARE[op](cell, other).fill_null(False) & ~cell.is_null()
+    sure: nw.Expr = COMPARE[op](cell, other).fill_null(False) & ~cell.is_null()
     return sure & ~other.is_null() if isinstance(other, nw.Expr) else sure
 
 

@@ -201,7 +201,7 @@ class Ranking:
 def scores_of(engine: Aggregate, plan: Plan, unit: str, table: str) -> Scores | GroupedScores:
     """Return what was counted as scores: of one list, or of every group, made when they are asked for."""
     question = plan.question
-    clip, cap, grouping, offered = question.clip, question.cap, question.grouping, plan.offered
+    clip, cap, grouping, offered = question.clip, question.cap, question.grouping, plan.candidate_counts
     histogram = Histogram(engine, plan.number, plan.groups, offered)
     most = cap.most if cap is not None and engine.weighted else None
     factor: int | float = 1 if clip is None else float(clip.grid)

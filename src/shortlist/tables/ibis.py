@@ -37,7 +37,7 @@ except ImportError:
     raise MissingPackageError("an Ibis table needs pyarrow: pip install 'shortlist[ibis]'", name="pyarrow") from None
 
 WRONG = "the Ibis table cannot be counted"
-TYPES: dict[Kind, str] = {
+TYPES: dict[Any, str] = {
     "text": "string", "integer": "int64", "unsigned": "uint64", "boolean": "boolean", "date": "date",
 }  # fmt: skip
 FORMS: dict[Form, str] = {**TYPES, "float": "float64", "written number": "float64", "written date": "string"}
@@ -225,7 +225,7 @@ class IbisTable:
         self, rows: Any, among: list[str], words: list[str], salt: str, most: int, forms: dict[str, Kind | None]
     ) -> Any:
         native = nw.to_native(rows)
-        texts = ibis.literal(BETWEEN).join([ibis.literal(salt), *(self._written(native[w], forms[w]) for w in words)])
+        texts = ibis.literal(BETWEEN).join([ibis.literal(salt), *(self._as_text(native[w], forms[w]) for w in words)])
         if self.backend == "postgres":
             hashed = _postgres_md5(texts)
         else:
@@ -276,7 +276,7 @@ class IbisTable:
             return _to_text(key, "UTF8")
         return key.cast("string") if self.backend == "sqlite" else key
 
-    def _written(self, column: Any, form: Kind | None) -> Any:
+    def _as_text(self, column: Any, form: Kind | None) -> Any:
         """The user or a part of a label as a text, the same for equal ones: there is one zero."""
         if form == "text":
             return self.show(column)

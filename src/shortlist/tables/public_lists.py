@@ -19,6 +19,7 @@ from shortlist._runtime import IMPORTS
 from shortlist.errors import Text, bad_value
 from shortlist.tables.column_types import Kind, Row, check_texts, fit_rows
 from shortlist.tables.errors import in_one_sentence
+from shortlist.tables.files import files_at, rows_of_file
 
 ENGINES = {"duckdb", "_duckdb", "ibis", "pyspark"}
 UNREAD = "the candidates cannot be read"
@@ -77,8 +78,6 @@ def _read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
     """Return the candidates as tuples, as they come."""
     family, width = family_of(candidates), len(items)
     if isinstance(candidates, str | os.PathLike):
-        from shortlist.tables.files import rows_of_file
-
         return rows_of_file(os.fspath(candidates), items)
     if family & {"duckdb", "_duckdb"}:
         with IMPORTS:
@@ -148,8 +147,6 @@ REFUSED = (
 def _is_same_file(listed: Any, table: Any) -> bool:
     if not (isinstance(listed, str | os.PathLike) and isinstance(table, str | os.PathLike)):
         return False
-    from shortlist.tables.files import files_at
-
     try:
         files = files_at(os.fspath(table))
         return any(os.path.samefile(one, other) for one in files_at(os.fspath(listed)) for other in files)

@@ -29,7 +29,7 @@ from shortlist.errors import Text, bad_type, bad_value
 from shortlist.exact.thresholds import LARGEST_MOST, MOST
 from shortlist.sampling.entropy import SECURE
 from shortlist.tables.column_types import Kind, Row, check_texts, check_user, fit_rows, is_number, kind_of
-from shortlist.tables.dialect import separator_hint
+from shortlist.tables.dialect import NO_NAMES, separator_hint
 from shortlist.tables.public_lists import fit_list
 from shortlist.tables.where import Condition, Where, form_of
 
@@ -43,7 +43,6 @@ MOST_GROUPS = 4096
 """Groups of one user."""
 BETWEEN = "\x1f"
 """Stands between the texts that are hashed. A text that holds it makes two hashes equal at worst: no harm."""
-NO_NAMES = "; none of the names you gave is in its first line: has the file a line of names?"
 EXAMPLES = {"user": "user_id", "item": "movie", "value": "stars"}
 
 
@@ -457,7 +456,7 @@ class Plan:
         return 1 if self.question.grouping is None else None if self.groups is None else len(self.groups)
 
     @property
-    def offered(self) -> Indices | None:
+    def candidate_counts(self) -> Indices | None:
         """How many candidates each group has, where they are public."""
         if self.sizes is None:
             return None

@@ -24,7 +24,7 @@ from shortlist.tables.values import FIRST_DAY, ValuePlan
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
 
 WRONG = "the Spark DataFrame cannot be counted"
-TYPES: dict[Kind, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}
+TYPES: dict[Any, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}
 FORMS: dict[Form, str] = {**TYPES, "float": "double", "written number": "double", "written date": "string"}
 
 
