@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist._text import meant
+from shortlist._text import suggest
 from shortlist.errors import Text, bad_type, bad_value
 from shortlist.exact.thresholds import LARGEST_MOST, MOST
 from shortlist.sampling.entropy import SECURE
@@ -277,7 +277,7 @@ class Columns:
         several = role == "item" and told and {part.strip() for part in name.split(",")} <= {*names}
         hints = (
             "; several columns are $item=[...]" if several else "",
-            meant(name, names) if told and name not in names else "",
+            suggest(name, names) if told and name not in names else "",
             separator_hint(names, wanted) if self.as_text else "",
             f"; a text goes in single quotes, as in = '{name}'" if may_be_text else "",
             "; write it as the table does" if told else NO_NAMES,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.errors import bad_type, bad_value
-from shortlist.scores import Grid
+from shortlist.scores import Grid, PerUser
 from shortlist.tables.column_types import Kind, Row, check_user, is_number, kind_of
 from shortlist.tables.question import Columns, Grouping
-
-PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
 
 TOKENS = 1 << 16
 """What one vote is shared in: whole tokens, which add up to this for every person."""
