@@ -327,6 +327,8 @@ def _count(run: Run, source: Source, plan: Plan, prefix: str, frame: Frame | Non
     if known is not None:
         number = f"CAST(row_number() OVER (ORDER BY {on}{keys}) - 1 AS INTEGER) AS m"
         run(f"CREATE TEMP TABLE {known} AS SELECT {number}, * FROM ({plan.query or _listing(plan)})")
+        if plan.query and (run(f"SELECT count(*) FROM {known}")[0][0],) != plan.sizes:
+            raise TableError("the candidates changed between the charge and the count; ask again")
     parts: list[str] = []
     if grouping is not None:
         rows, parts, last = _grouped(run, source, plan, prefix, _decode(rows, texts), held)
