@@ -124,9 +124,10 @@ class IbisTable:
         labels = dict(zip(question.keys, question.items, strict=True))
         listed = candidates.select(**self._labels(candidates, labels, kinds))
         known = listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
-        there = (
-            self.source.get_backend()
-        )  # a list alone would be counted by Ibis' own engine, which knows other functions
+        there = self.source.get_backend()
+        if in_one_sentence(WRONG, candidates.get_backend) is there:  # held: what is counted is what was charged
+            known = in_one_sentence(WRONG, known.cache)
+        # a list alone would be counted by Ibis' own engine, which knows other functions
         number = in_one_sentence(WRONG, lambda: there.to_pyarrow(known.count()).as_py())
         return nw.from_native(known), number
 
