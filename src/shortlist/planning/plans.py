@@ -526,8 +526,8 @@ def _rows(
             every = one.qualities(scores, p, one.own_delta(currency, delta))
             paid, got = epsilon or 0.0, every[goal]
         used = 0.0 if currency == "pure" else delta
-        facts = one.label, one.row.method, currency, one.row.domain, one.row.ordered
-        rows.append(PlanRow(*facts, paid, rho, used, got, **every))
+        row, label = one.row, one.label
+        rows.append(PlanRow(label, row.method, currency, row.domain, row.ordered, paid, rho, used, got, **every))
     return rows
 
 
