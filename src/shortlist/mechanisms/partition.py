@@ -32,6 +32,8 @@ from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, draw_keys
 from shortlist.scores import Scores, ScoreWords
 
+__all__ = ["KeySet", "NamesChoice"]
+
 
 class Recounted:
     """As the weights of a table, but for how many people hold what was named.

@@ -30,6 +30,8 @@ from shortlist.scores import Scores, ScoreWords, Votes, places_of
 if TYPE_CHECKING:
     from shortlist.utility.quantiles import Run
 
+__all__ = ["Quantile"]
+
 MOST_Q = 1023
 """Quantiles of one release."""
 FINEST = 10_000

@@ -28,6 +28,8 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, rational_winners
 from shortlist.scores import Scores, ScoreWords
 
+__all__ = ["LargeGap", "StableTopK"]
+
 Regularizer = Sequence[float] | Callable[[int], float]
 """r(1), r(2), ..: public numbers, added to the gaps; -inf for a rank that may never be chosen."""
 

@@ -30,6 +30,8 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import Barrier, Branch, ManyRuns, Questions, Rules, Test, add_pure_noise, passing
 from shortlist.scores import Number, Scores, ScoreWords, Sensitivity, as_scores
 
+__all__ = ["HybridSparseVector", "HybridTopK", "SparseVector"]
+
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 MEASURED = (
     "each value is a fresh measurement, and its margin holds whatever was above; refine(values, variance=error**2) "

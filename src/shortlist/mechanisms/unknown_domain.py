@@ -31,6 +31,8 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
 
+__all__ = ["CanonicalLimitedDomain", "LimitedDomainTopK"]
+
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
 """Shares of delta for the conversion, among which the best is taken: by public numbers alone. At 0 rounds add up."""
 
