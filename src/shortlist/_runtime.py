@@ -83,6 +83,14 @@ def settle(record: Record, **changes: Any) -> Record:
     return record
 
 
+def forward(path: str) -> Any:
+    """Return a property that reads an attribute of an attribute ("_content.size"), in C: no call of ours.
+
+    Annotate it as a `ClassVar` of what it reads, so that a dataclass does not take it for a field.
+    """
+    return property(attrgetter(path))
+
+
 def refuse_changes(kind: Kind, words: str) -> Kind:
     """Let nobody set or delete anything, with these `words`; those of a dataclass with slots know its own fields alone.
 

@@ -368,7 +368,7 @@ _REST = [
              "studies/test_store.py", "results of another seed are taken for these"),
     _planted_in_study("papers/experiment.py", 'sha256(f"{self.seed} {name}".encode())', 'sha256(f"{self.seed}".encode())',
              "studies/test_experiment.py", "all experiments share their randomness"),
-    _planted("scores.py", "largest if monotone else down + up)\n", "largest)\n",
+    _planted("scores.py", "max(high - low for low, high in spans))", "largest)",
              "test_sensitivities.py", "a pair of sensitivities loses one of its sides, and general scores their factor 2"),
     _planted("release.py", "gaps=None, answers=None", "answers=None",
              "test_choose.py", "a set comes with gaps, which tell its order"),
