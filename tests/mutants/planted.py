@@ -444,9 +444,8 @@ _EDGES = [
              "house/test_taint.py test_labels.py", "a released label is a view of the private column"),
     _planted("release.py", "        if not isinstance(self.frame, Frame | None):\n", "        if False:\n",
              "house/test_taint.py test_release_format.py", "a release may carry what reaches a private table"),
-    _planted("release_io.py", """"{format}"')
-    if type(content.get("version")) is not int or content["version"] != VERSION:""", """"{format}"')
-    if False:""", "test_release_format.py",
+    _planted("release_io.py", 'if type(content.get("version")) is not int or content["version"] != VERSION:',
+             "if False:", "test_release_format.py",
              "a file of an unknown version is read as if it were known"),
     _planted("_files.py", "0o600 if hidden else 0o666", "0o666", "cli/test_top.py test_files.py",
              "whoever is on the machine can read a list"),
