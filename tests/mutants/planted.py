@@ -259,7 +259,7 @@ _PRIVACY = [
              "ledger/server/test_schema.py", "a cost that no float holds keeps everybody from reading a ledger"),
     _planted("ledger/postgres.py", "SET search_path = pg_catalog, pg_temp; ", "",
              "ledger/server/test_schema.py", "the owner runs what an analyst has made under the name of a function"),
-    _planted("ledger/postgres.py", "        return after, which\n", "        return self.seen, which\n",
+    _planted("ledger/chain.py", "        return after, which\n", "        return self.seen, which\n",
              "ledger/server/test_book.py", "a refund gives back what another thread's release has used"),
     _planted("tables/ibis_columns.py", 'return _to_bytes(words, "UTF8")', "return words",
              "tables/test_ibis_postgres.py", "a label in PostgreSQL is one person's spelling"),

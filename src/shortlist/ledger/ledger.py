@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self
 
 from shortlist._runtime import late
 from shortlist._text import kind_of_words
@@ -16,12 +16,11 @@ from shortlist.ledger.chain import (
     MOST_ENTRIES,
     LedgerEntry,
     LedgerError,
-    Replay,
+    Store,
     check_open,
     check_path,
     check_text,
     check_token,
-    damaged,
     describe_charge,
 )
 from shortlist.ledger.filter import (
@@ -42,14 +41,7 @@ from shortlist.ledger.filter import (
 )
 from shortlist.ledger.sqlite import WAIT, SqliteStore, make
 
-if TYPE_CHECKING:
-    from shortlist.ledger.postgres import PostgresStore
-
-    Store: TypeAlias = SqliteStore | PostgresStore
-
 SCHEMES = ("postgresql://", "postgres://")
-BATCH = 5_000
-"""Entries that are verified in one transaction: charges in between need not wait for it."""
 
 
 def on_server(path: object) -> bool:
@@ -71,40 +63,15 @@ def shown_path(path: str) -> str:
     return str(of_server("Address").of(path)) if on_server(path) else path
 
 
-def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store:
+def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store[Any]:
     """Open the ledger there; if there is none, make it with these terms."""
     if on_server(path):
-        store: PostgresStore = of_server("PostgresStore").at(path, wait, terms)
+        store: Store[Any] = of_server("PostgresStore").at(path, wait, terms)
         return store
     place = check_path(path)
     if terms is not None and not os.path.lexists(place):
         make(place, terms())
     return SqliteStore(place, wait)
-
-
-def verify_store(store: Store, head: str | None) -> int:
-    """Return how many entries there are, if all follow from one another, and from the `head` that was kept, if any.
-
-    Raises
-    ------
-    LedgerError
-        naming the first entry that is wrong.
-    """
-    path, before = store.path, store.state()
-    store.check_whole()
-    walk = Replay(store.origin, path)
-    present = head in (None, walk.here.head)
-    while batch := store.after(walk.here.number, BATCH):
-        walk.take(batch)
-        present = present or any(entry.hash == head for entry in batch)
-    if walk.here.number < before.number:
-        raise damaged(path, "entries vanished while it was read")
-    now = store.state()
-    if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
-        raise damaged(path, "the neighboring relation that it keeps to is not that of its first charge that states one")
-    if not present:
-        raise damaged(path, "entries after the head you kept have vanished")
-    return walk.here.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +279,7 @@ class Ledger:
 
     def __exit__(self, *error: object) -> None:
         """Hang up. The ledger may be used again: the next call opens what it needs."""
-        self._store.hang_up()
+        self._store.close_connections()
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r}, budget={self.budget})"
@@ -549,7 +516,7 @@ class Ledger:
         LedgerError
             naming the first entry that is wrong.
         """
-        return verify_store(self._store, head)
+        return self._store.verify(head)
 
     def entries(self, last: int | None = None) -> list[LedgerEntry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
