@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Self, TypeVar
 
-from shortlist.accounting.checks import SAME, number, number_text, up
+from shortlist.accounting.checks import number, number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import bisect, neighbours
@@ -625,36 +625,6 @@ class Standing:
         return f" (to the last digit: {self.left!r})" if close else ""
 
 
-DELTA = "\ndelta: "
-"""How the line about delta begins."""
-
-
-def describe_ledger(terms: Terms, closed: str, here: State) -> str:
-    """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
-    standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
-    stands = "; ".join(filter(None, [closed, str(standing), terms.mixed_words, "" if closed else terms.approval_words]))
-    return f"{stands}{DELTA}{delta}" if delta else stands
-
-
-def _describe_delta(terms: Terms, here: State) -> str:
-    """How much of its delta a ledger still gives to answers that need one; empty if it has none, or is closed."""
-    budget, share = terms.budget, terms.limits.delta
-    if isinstance(budget, PureDP) or not budget.delta or here.closed:
-        return ""
-    limits, whole = terms.limits_for(here.total, ZERO, first=False), Fraction(budget.delta)
-    left, all_of_it = limits.delta - here.total.delta, number_text(budget.delta)
-    part = number_text(down(share), up=False)
-    other = f"the other {number_text(up(whole - share))} lets many small charges add up to less"
-    if 0 < share < whole and not here.charges:
-        return f"names from the data need one: the first charge may have all of {all_of_it}, later ones {part}; {other}"
-    if left < HAIR * whole:
-        return f"none of {all_of_it} is left for answers that need one, as names from the data do"
-    amount = number_text(down(left), up=False)
-    if limits.delta < whole:
-        return f"{amount} is left of the {part} for answers that need one, as names from the data do; {other}"
-    return f"{amount} is left of {all_of_it} for answers that need one, as names from the data do"
-
-
 def _booked_epsilon(terms: Terms, total: Amounts) -> float:
     """The epsilon of what is booked, by the rule that says less; rounded up, and never above the budget's."""
     most = terms.budget.epsilon if isinstance(terms.budget, PureDP | ApproxDP) else math.inf
@@ -880,10 +850,6 @@ def left_of_terms(terms: Terms, total: Amounts) -> Balance:
     return balance(left_of(limits, total.where(limits)), terms.order, left=True)
 
 
-ROUNDED = Fraction(1, 2**50)
-"""A share that is so near to a decimal, relatively, is that decimal but for the rounding of floats."""
-
-
 def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP | ApproxDP | ZCDP:
     """A guarantee of which so many charges are admitted where a ledger stands, and no more (Theorem 219).
 
@@ -915,18 +881,3 @@ def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP |
     if not epsilon:
         raise ValueError("nothing is left to divide: make a new ledger for what is to come")
     return with_epsilon(epsilon)
-
-
-def decimal_of(size: float, releases: int) -> float:
-    """The decimal to ask for in place of a share of that size; the share itself where it is not one but for rounding.
-
-    A fifth of 1 is a hair less than the float 0.2. Who asks for 0.2 five times gets it four times, and the last time
-    what is left (`within`), so that the budget is kept and nothing is booked for less than was drawn.
-
-    >>> decimal_of(0.19999999999999998, 5), decimal_of(3 / 13, 13)
-    (0.2, 0.23076923076923078)
-    """
-    decimal = float(f"{size:.{SAME}g}")
-    more = Fraction(decimal) - Fraction(size)
-    fits = abs(more) <= ROUNDED * Fraction(decimal) and releases * more <= HAIR * Fraction(decimal)
-    return decimal if fits else size

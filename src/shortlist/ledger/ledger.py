@@ -32,7 +32,6 @@ from shortlist.ledger.filter import (
     after_charge,
     clip_to_left,
     countable_costs,
-    describe_ledger,
     first_admitted,
     kept_of,
     left_of_terms,
@@ -41,6 +40,8 @@ from shortlist.ledger.filter import (
 )
 from shortlist.ledger.sqlite import WAIT, SqliteStore, make
 
+PAGES = "shortlist.pages.ledger_page"
+"""What writes about a ledger for people. It is loaded when somebody reads: no charge depends on it."""
 SCHEMES = ("postgresql://", "postgres://")
 
 
@@ -286,7 +287,7 @@ class Ledger:
 
     def __str__(self) -> str:
         """How it stands, in one number; of a closed one first that it is; below, its delta."""
-        return describe_ledger(self.terms, self.closed, self._store.state())
+        return str(late(PAGES, "describe_ledger")(self.terms, self.closed, self._store.state()))
 
     @property
     def path(self) -> str:
@@ -537,4 +538,4 @@ class Ledger:
         title
             Its heading; the name of the ledger if left out.
         """
-        late("shortlist.pages.ledger_page", "write_ledger")(self, path, title)
+        late(PAGES, "write_ledger")(self, path, title)

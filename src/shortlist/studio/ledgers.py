@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from shortlist._text import csv_table, terminal_safe
 from shortlist.ledger.chain import LedgerEntry
-from shortlist.ledger.filter import DELTA
 from shortlist.pages.ledger_page import (
+    DELTA,
     HEAD,
     MOST_ROWS,
     booked_guarantee,
