@@ -24,7 +24,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=IMPORTS.acquire, after_in_parent=IMPORTS.release, after_in_child=IMPORTS.release)
 
 
-def late(module: str, name: str) -> Any:
+def lazy_import(module: str, name: str) -> Any:
     """What a module has under that name. For what may never be needed, and needs a library that may not be there."""
     with IMPORTS:
         return getattr(import_module(module), name)
@@ -51,7 +51,7 @@ def this_process() -> object:
 def version() -> str:
     """For example "0.2.0"; "unknown" where the package was not installed but only lies on the path."""
     try:
-        installed: str = late("importlib.metadata", "version")("shortlist")  # it loads email, zipfile and socket
+        installed: str = lazy_import("importlib.metadata", "version")("shortlist")  # it loads email, zipfile and socket
     except ModuleNotFoundError:
         return "unknown"
     return installed
@@ -61,7 +61,7 @@ Record = TypeVar("Record")
 Kind = TypeVar("Kind", bound=type)
 
 
-def changed(record: Record, **changes: Any) -> Record:
+def replace_fields(record: Record, **changes: Any) -> Record:
     """A frozen, slotted dataclass with other values in some fields, which must be fit for it: nothing is checked again.
 
     It is `dataclasses.replace` in a fifth of the time, for what is made anew in every call.
@@ -76,7 +76,7 @@ def changed(record: Record, **changes: Any) -> Record:
     return copy
 
 
-def settle(record: Record, **changes: Any) -> Record:
+def set_fields(record: Record, **changes: Any) -> Record:
     """The same of a record that was made in this very call and that nobody else holds yet: it is changed in place."""
     for name, value in changes.items():
         object.__setattr__(record, name, value)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from shortlist._arrays import checked_flag
+from shortlist._arrays import check_flag
 from shortlist._files import leave_spill_folder
-from shortlist._runtime import late
+from shortlist._runtime import lazy_import
 from shortlist._text import kind_of_words, other_word
 from shortlist.choose import budget_within, mechanism_for, warn_if_absurd
 from shortlist.errors import bad_type
@@ -18,7 +18,7 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import GroupedScores, PlainWords, Scores, as_scores
+from shortlist.scores import GroupedScores, Scores, ScoresOptions, as_scores
 from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
 if TYPE_CHECKING:
@@ -276,9 +276,9 @@ def _answered(
     """One release, or one for each group; `plan` are the words by which `mechanism_for` chooses."""
     check_words(question)
     table = None if TABLE_WORDS.isdisjoint(question) else _table(scores, question)
-    words = cast(PlainWords, {} if table is not None else question)
+    words = cast(ScoresOptions, {} if table is not None else question)
     groups = grouped(scores if table is None else None, parallel, words)
-    has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
+    has_values = check_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
     least = check_least(at_least, has_values)
     if ledger is not None:
         plan |= budget_within(ledger, plan.get("epsilon"), plan.get("delta"), plan.get("budget"))
@@ -294,7 +294,7 @@ def _answered(
         reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
         return request.released(groups, source, reservation)
     data = as_scores(scores, **words)
-    most, weighed = data.most, data._capped is not None
+    most, weighed = data.most, data._weights is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     warn_if_absurd(mechanism.guarantee, allow_large)
     data, source = turned(data, bool(plan["largest"])), check_source(rng)
@@ -319,5 +319,5 @@ def check_words(question: GroupWords) -> None:
 
 def _table(rows: object, question: GroupWords) -> Table:
     """A table and what is asked of it; what counts tables is loaded when there is one."""
-    table: Table = late("shortlist.table_release", "Table").of(rows, question)
+    table: Table = lazy_import("shortlist.table_release", "Table").of(rows, question)
     return table

@@ -14,7 +14,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from shortlist._arrays import checked_flag, checked_flags
+from shortlist._arrays import check_flag, check_flags
 from shortlist._text import meant
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.errors import PrivacyWarning, Text, bad_value
@@ -135,7 +135,7 @@ def _chosen(
     """`mechanism_for`, and the chance that one's own item comes out: by public facts alone, so it is remembered."""
     wanted = None if k is None else check_k(k)
     paid = checked_budget_of(epsilon, delta, budget)
-    ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
+    ordered, values, gaps, largest = check_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         near = meant(method, METHODS) if isinstance(method, str) else ""
         known = near or f"; write one of 'auto', {', '.join(map(repr, METHODS))}"
@@ -278,7 +278,7 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
 
 def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
     """Say it once where an epsilon promises nothing, unless that was written down."""
-    if not checked_flag("allow_large", allow_large) and as_epsilon(guarantee) > ABSURD_EPSILON:
+    if not check_flag("allow_large", allow_large) and as_epsilon(guarantee) > ABSURD_EPSILON:
         warnings.warn(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({as_epsilon(guarantee):g}), "
             "and write a smaller one; or allow_large=True if the data are public or made up",

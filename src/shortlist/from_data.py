@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shortlist._arrays import checked_flag
+from shortlist._arrays import check_flag
 from shortlist._files import leave_spill_folder
 from shortlist._text import kind_of_words
 from shortlist.choose import budget_within, warn_if_absurd
@@ -153,7 +153,7 @@ class KeyRequest:
         paid = check_delta_budget(epsilon, delta, budget)
         mechanism = KeySet(most=most, budget=paid, weighted=weighted, values=values)
         question = Question.of(user, item, None, None, most, where)
-        least = check_least(at_least, checked_flag("values", values))
+        least = check_least(at_least, check_flag("values", values))
         reading = {"unit": unit, "memory": memory, "multiline": multiline, "separator": separator}
         return cls(question, mechanism, least, reading)
 
@@ -191,7 +191,7 @@ class KeyRequest:
 
     def _counting_again(self, scores: Scores, rows: object) -> Scores:
         """The same scores; where many names come out, their people are counted among these names."""
-        weights = scores._capped
+        weights = scores._weights
         if weights is None or not self.mechanism.weighted or self.question.most is not None:
             return scores
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._arrays import Frame, checked_flag
+from shortlist._arrays import Frame, check_flag
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Outcome, ledger_note, source_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import SECURE, Source
-from shortlist.scores import GroupedScores, Pick, PlainWords, Scores
+from shortlist.scores import GroupedScores, Pick, Scores, ScoresOptions
 
 Build = Callable[[int | None, Budget], tuple[Mechanism, str, bool]]
 """From k and the budget of one group to (the mechanism, why, whether its order is released)."""
@@ -164,11 +164,11 @@ def turned(scores: GroupedScores, largest: bool) -> GroupedScores:
     return scores if largest else scores._negate()
 
 
-def grouped(scores: object, parallel: bool, question: PlainWords) -> GroupedScores | None:
+def grouped(scores: object, parallel: bool, question: ScoresOptions) -> GroupedScores | None:
     """The groups, or the list of score lists, that were asked about; None for one list."""
     if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Scores | list | tuple | np.ndarray):
         return GroupedScores._of_vectors(scores, parallel, question)
-    if parallel is not False and checked_flag("parallel", parallel):
+    if parallel is not False and check_flag("parallel", parallel):
         raise TypeError("parallel is for a list of score lists: leave it out")
     if not isinstance(scores, GroupedScores):
         return None

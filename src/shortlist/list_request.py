@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from shortlist._arrays import checked_flag
-from shortlist._runtime import changed, settle
+from shortlist._arrays import check_flag
+from shortlist._runtime import replace_fields, set_fields
 from shortlist.accounting.checks import number
 from shortlist.choose import checked_budget_of, mechanism_for
 from shortlist.errors import bad_value
@@ -24,7 +24,7 @@ def group_request(groups: GroupedScores, k: Any, least: float | None = None, **p
         raise bad_value("values and gaps need public groups: give $groups=[...] to count, or leave them out")
     budget = checked_budget_of(plan.pop("epsilon", None), plan.pop("delta", None), plan.pop("budget", None))
     facts: dict[str, Any] = {"public": groups.public, "most": groups.most}
-    facts |= {"weighed": groups._template._capped is not None, **plan}
+    facts |= {"weighed": groups._template._weights is not None, **plan}
 
     def build(number: int | None, share: Budget) -> tuple[Mechanism, str, bool]:
         mechanism, why, keeps_order = mechanism_for(number, budget=share, **facts)
@@ -33,7 +33,7 @@ def group_request(groups: GroupedScores, k: Any, least: float | None = None, **p
     def finish(release: Release, why: str, keeps_order: bool, number: int | None) -> Release:
         return finished(release, why, keeps_order, number, least)
 
-    largest = checked_flag("largest", plan.get("largest", True))
+    largest = check_flag("largest", plan.get("largest", True))
     return GroupRequest.of(groups, k, budget, build, finish, largest=largest)
 
 
@@ -81,13 +81,13 @@ def explained(release: Release, why: str, keeps_order: bool, k: int | None) -> R
         release = release.as_set()
     words = f"auto: {why}" if why else release.why
     wanted = None if k is None else int(k)
-    extras = _nothing_but(wanted) if release.extras is NOTHING_ELSE else changed(release.extras, asked=wanted)
-    return settle(release, why=words, extras=extras)
+    extras = _nothing_but(wanted) if release.extras is NOTHING_ELSE else replace_fields(release.extras, asked=wanted)
+    return set_fields(release, why=words, extras=extras)
 
 
 @lru_cache
 def _nothing_but(wanted: int | None) -> Extras:
-    return changed(NOTHING_ELSE, asked=wanted)
+    return replace_fields(NOTHING_ELSE, asked=wanted)
 
 
 def shown_in_words(mechanism: Mechanism, keeps_order: bool, least: float | None) -> str:

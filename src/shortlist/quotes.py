@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-from shortlist._arrays import checked_flag
+from shortlist._arrays import check_flag
 from shortlist.api import check_words, select, top_k
 from shortlist.choose import checked_budget_of, mechanism_for
 from shortlist.from_data import KeyRequest, keys
@@ -100,7 +100,7 @@ def quote(release: Callable[..., Any], rows: object, *k: Any, header: bool = Fal
     bound = signature(release).bind(rows, *k, **{name: word for name, word in words.items() if name not in PAYING})
     bound.apply_defaults()
     words = {name: word for name, word in bound.arguments.items() if name not in PAYING}
-    looks = checked_flag("header", header)
+    looks = check_flag("header", header)
     if release is keys:
         return _keys(words, looks)
     if release is quantile:
@@ -114,7 +114,7 @@ def _list(words: dict[str, Any], looks: bool) -> Quote:
     check_words(question)
     table = Table.of(scores, question) if TABLE_WORDS & question.keys() else None
     groups = grouped(scores if table is None else None, words.get("parallel", False), {} if table else question)
-    has_values = checked_flag("values", words.get("values", False)) and words["method"] != "gumbel-values"
+    has_values = check_flag("values", words.get("values", False)) and words["method"] != "gumbel-values"
     least = check_least(words.get("at_least"), has_values)
     if table is None:
         return _of_scores(scores, groups, k, least, plan, question)
@@ -136,7 +136,7 @@ def _of_scores(
     if groups is not None:
         return _of_groups(group_request(groups, k, least, **plan), None)
     data = as_scores(scores, **question)
-    facts: dict[str, Any] = {"public": data.public, "most": data.most, "weighed": data._capped is not None}
+    facts: dict[str, Any] = {"public": data.public, "most": data.most, "weighed": data._weights is not None}
     mechanism, why, _ = mechanism_for(k, **facts, **plan)
     return _of_accepted(mechanism, _why(why, plan), data, plan)
 

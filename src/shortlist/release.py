@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from shortlist._arrays import Frame, installed_frame
-from shortlist._files import checked_path, json_path, write_text
-from shortlist._runtime import changed, forward, late, refuse_changes
+from shortlist._arrays import Frame, find_frame_library
+from shortlist._files import json_path, path_text, write_text
+from shortlist._runtime import forward, lazy_import, refuse_changes, replace_fields
 from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, UpperBound, checked_measurements
@@ -229,7 +229,7 @@ class Readable:
         def _lists(self) -> list[Release]: ...
 
     def _page(self, what: str, *arguments: Any) -> Any:
-        return late(*self.PAGES[what])(self, *arguments)
+        return lazy_import(*self.PAGES[what])(self, *arguments)
 
     @property
     def summary(self) -> str:
@@ -244,7 +244,7 @@ class Readable:
     @property
     def note(self) -> str:
         """All that goes with the table where nobody prints it: into the metadata of a frame or of a file."""
-        return str(late("shortlist.pages.summary", "note_of")(self))
+        return str(lazy_import("shortlist.pages.summary", "note_of")(self))
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from.
@@ -253,7 +253,7 @@ class Readable:
         place for it: `attrs["shortlist"]` in pandas, the metadata of the schema in pyarrow, that of every column in
         Spark. polars, DuckDB and Ibis have none.
         """
-        return make_frame(self.columns(), self.frame or Frame(installed_frame()), self.note)
+        return make_frame(self.columns(), self.frame or Frame(find_frame_library()), self.note)
 
     def to_json(self) -> str:
         """Everything in it as one line of JSON, for `from_json` (docs/release-format.md). Labels keep their types.
@@ -298,7 +298,7 @@ class Readable:
         ValueError
             in one sentence, if it is no release, is damaged, or is of a version that is not known here.
         """
-        with open(checked_path(path, cls.EXAMPLE), "rb") as file:
+        with open(path_text(path, cls.EXAMPLE), "rb") as file:
             return cls.from_json(file.read())
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
@@ -323,7 +323,9 @@ class Readable:
         """
         lists = self._lists()
         noisy = () if any(one.q is not None for one in lists) else NOISY
-        return dict(late("shortlist.pages.summary", "leads_named")(as_texts(self._first(most).columns(), noisy), lists))
+        return dict(
+            lazy_import("shortlist.pages.summary", "leads_named")(as_texts(self._first(most).columns(), noisy), lists)
+        )
 
     def line(self) -> str:
         """Guarantee, unit of privacy and mechanism, in one line; of groups the guarantee in all of them together."""
@@ -345,10 +347,12 @@ class Readable:
     def _repr_html_(self) -> str:
         values = self.extras.values if isinstance(self, Release) else None
         below = [*self._more(), self.line(), *self._notes()]
-        return str(late("shortlist.pages.theme", "card")(self.texts(SHOWN), values, self.summary, below, self.remarks))
+        return str(
+            lazy_import("shortlist.pages.theme", "card")(self.texts(SHOWN), values, self.summary, below, self.remarks)
+        )
 
     def _notes(self) -> list[str]:
-        return list(late("shortlist.pages.summary", "notes_in_words")(self))
+        return list(lazy_import("shortlist.pages.summary", "notes_in_words")(self))
 
     def _first(self, most: int | None) -> Self:
         return self
@@ -554,15 +558,15 @@ class Release(Readable):
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         if self.items is None:
-            return changed(self, ordered=False)
+            return replace_fields(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
         values, margins = extras.values, extras.margins
-        return changed(
+        return replace_fields(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=changed(
+            extras=replace_fields(
                 extras, values=values and [values[i] for i in order], margins=margins and [margins[i] for i in order],
                 gaps=None, answers=None, evidence=None,
             ),

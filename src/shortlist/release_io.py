@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from shortlist._arrays import FRAMES, Engine, Frame
-from shortlist._files import unnested
+from shortlist._files import unnest
 from shortlist._text import json_line
 from shortlist.accounting.guarantees import (
     ZCDP,
@@ -714,7 +714,7 @@ def _arrow_type(word: str) -> Any:
 def _duckdb(columns: Columns, types: Types) -> Any:
     import duckdb
 
-    parts = (unnested(cells, types[name], name) for name, cells in columns.items())
+    parts = (unnest(cells, types[name], name) for name, cells in columns.items())
     return duckdb.sql(f"SELECT {', '.join(parts)}")
 
 

@@ -23,12 +23,12 @@ from shortlist._arrays import (
     Indices,
     Runs,
     Values,
-    checked_flag,
-    checked_labels,
-    checked_values,
+    as_labels,
+    as_values,
+    check_flag,
     unpack,
 )
-from shortlist._runtime import changed, forward, settle
+from shortlist._runtime import forward, replace_fields, set_fields
 from shortlist._text import kind_of_words
 from shortlist.errors import Text, bad_type, bad_value
 
@@ -49,7 +49,7 @@ FINE = 1 << 20
 """A grid of real numbers has this many steps, or up to twice as many, unless a step is given."""
 
 
-class PlainWords(TypedDict, total=False):
+class ScoresOptions(TypedDict, total=False):
     """The words of `Scores` beside its values: whatever takes plain values in place of `Scores` takes them too."""
 
     labels: Iterable[Hashable] | None
@@ -60,7 +60,7 @@ class PlainWords(TypedDict, total=False):
     unit: str
 
 
-class ScoreWords(PlainWords, total=False):
+class QuestionOptions(ScoresOptions, total=False):
     """The same, and `largest=False` for the smallest, which may be said of `Scores` too: the words of mechanisms."""
 
     largest: bool
@@ -194,7 +194,7 @@ class Listed:
     remote = weights = runs = None
 
     def __post_init__(self) -> None:
-        settle(self, numbers=self.numbers.view(), size=len(self.numbers))
+        set_fields(self, numbers=self.numbers.view(), size=len(self.numbers))
         self.numbers.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -258,7 +258,7 @@ class Remote:
 
     @cached_property
     def numbers(self) -> Values:
-        numbers = self.runs.expanded()
+        numbers = self.runs.expand()
         numbers.flags.writeable = False
         return numbers
 
@@ -384,9 +384,9 @@ class Scores:
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
         plain = labels is None and own_labels is None and kind is None
-        is_public = plain if public is None else checked_flag("public", public)
-        array = checked_values(numbers, may_be_empty=not is_public)
-        content = Listed(array, checked_labels(own_labels if labels is None else labels, len(array)))
+        is_public = plain if public is None else check_flag("public", public)
+        array = as_values(numbers, may_be_empty=not is_public)
+        content = Listed(array, as_labels(own_labels if labels is None else labels, len(array)))
         self._fill(content, sensitivity, monotone, neighbours, is_public, unit, kind)
 
     def _fill(
@@ -405,7 +405,7 @@ class Scores:
         from_table: bool = False,
     ) -> None:
         """Check what the caller says of one person, and set all fields."""
-        checked_flag("monotone", monotone)
+        check_flag("monotone", monotone)
         if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
             raise ValueError('neighbours must be "add-remove" or "replace"')
         if monotone and neighbours == "replace":
@@ -418,7 +418,7 @@ class Scores:
         )
         if not isinstance(unit, str) or not unit:
             raise bad_value('$unit must be a word, for example $unit="user"')
-        settle(
+        set_fields(
             self, _content=content, _sensitivity=moves, public=public, unit=unit, most=most, frame=frame,
             columns=columns, from_table=from_table, _source=source, _negated=False,
         )  # fmt: skip
@@ -432,7 +432,7 @@ class Scores:
 
     def _with_content(self, content: Listed | Remote | Votes) -> Self:
         """The same question about other numbers."""
-        return changed(self, _content=content)
+        return replace_fields(self, _content=content)
 
     def _with_votes(self, places: Indices, weights: Indices) -> Self:
         """The same question about other votes on the same grid."""
@@ -462,7 +462,7 @@ class Scores:
     """The scores for mechanisms and laws, read only: private, unless they are public."""
     _names: ClassVar[Remote | None] = forward("_content.remote")
     """The candidates that are held in a table, by their distinct scores; None for others. Private."""
-    _capped: ClassVar[WeighedNames | None] = forward("_content.weights")
+    _weights: ClassVar[WeighedNames | None] = forward("_content.weights")
     """The capped weights that came with the counts, where they are made. Private."""
     _runs: ClassVar[Runs | None] = forward("_content.runs")
     """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
@@ -530,7 +530,7 @@ class Scores:
         """
         named = []
         for pick in picks:
-            names = self._capped if pick.by_weight else self._content
+            names = self._weights if pick.by_weight else self._content
             assert names is not None, "there are no weights to find an item by"
             named.append(names.names(pick.positions))
         return named
@@ -544,15 +544,15 @@ class Scores:
             if the candidates are not public, or some may never be chosen: which ones these are is public.
         """
         check_smallest(self.public)
-        return changed(self, _content=self._content.negate(), _negated=True)
+        return replace_fields(self, _content=self._content.negate(), _negated=True)
 
     def as_public(self) -> Self:
         """The same scores, declared to be public or made up: `values`, `labels`, `len` and exact laws show them."""
-        return changed(self, from_table=False)
+        return replace_fields(self, from_table=False)
 
     def _as_counted(self) -> Self:
         """The same scores, marked as counted from people's rows."""
-        return changed(self, from_table=True)
+        return replace_fields(self, from_table=True)
 
     def __repr__(self) -> str:
         count = f"{self._size} candidate{'s' * (self._size != 1)}" if self.public else "candidates from data"
@@ -579,13 +579,13 @@ def check_smallest(public: bool) -> None:
         )
 
 
-def as_scores(scores: object, *, largest: bool = True, **question: Unpack[PlainWords]) -> Scores:
+def as_scores(scores: object, *, largest: bool = True, **question: Unpack[ScoresOptions]) -> Scores:
     """`scores` as it is, or plain values with their words; `largest=False` negates them, for the smallest."""
     if not isinstance(scores, Scores):
         scores = Scores(scores, **question)
     elif question:
         raise TypeError(f"{', '.join(question)}: already said by the Scores object; give it there")
-    return scores if largest is True or checked_flag("largest", largest) else scores._negate()
+    return scores if largest is True or check_flag("largest", largest) else scores._negate()
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -641,19 +641,19 @@ class GroupedScores:
     ) -> Self:
         """`make` gives the scores of a group by its number; `template` has what is public of all of them."""
         numbers = None if keys is None else {key: n for n, key in enumerate(keys)}
-        return settle(
+        return set_fields(
             object.__new__(cls), by=by, groups_per_user=per_user, _template=template, _make=make, _names=names,
             _keys=numbers, _frame=frame, _listed=size, _negated=False,
         )  # fmt: skip
 
     @classmethod
-    def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: PlainWords) -> Self:
+    def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: ScoresOptions) -> Self:
         """Lists of scores, keyed 0, 1, ..: one person may be in all of them, or in one alone if they are `parallel`."""
-        one_each = checked_flag("parallel", parallel)
+        one_each = check_flag("parallel", parallel)
         if not 1 <= len(vectors) <= MANY:
             raise bad_value(f"$scores: give 1 to {MANY:,} lists of scores")
         parts = [as_scores(vector, **({} if isinstance(vector, Scores) else question)) for vector in vectors]
-        facts = {(one.neighbours, one.unit, one.public, one.most, one._capped is None, one.columns) for one in parts}
+        facts = {(one.neighbours, one.unit, one.public, one.most, one._weights is None, one.columns) for one in parts}
         if len(facts) > 1:  # the mechanism is chosen by them, once for all lists
             raise bad_value(
                 "$scores: all lists must be alike in unit, neighbours, whether they are public, most and item columns"
@@ -671,11 +671,11 @@ class GroupedScores:
 
     def _with_votes(self, votes: Sequence[tuple[Indices, Indices]]) -> Self:
         """The same question about other votes on the same grid, those of every group."""
-        return changed(self, _make=lambda number: self._template._with_votes(*votes[number]))
+        return replace_fields(self, _make=lambda number: self._template._with_votes(*votes[number]))
 
     def _negate(self) -> Self:
         """The same question with every score of every group negated."""
-        return changed(self, _template=self._template._negate(), _negated=True)
+        return replace_fields(self, _template=self._template._negate(), _negated=True)
 
     @property
     def groups(self) -> tuple[Hashable, ...]:

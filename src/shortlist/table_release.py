@@ -21,7 +21,7 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import Ledger, Reservation
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import GroupedScores, PlainWords, Scores
+from shortlist.scores import GroupedScores, Scores, ScoresOptions
 from shortlist.table_words import TABLE_WORDS
 from shortlist.tables.candidates import listed_in_words
 from shortlist.tables.count import OpenTable, Progress, check_asked, open_table
@@ -57,7 +57,7 @@ class Table:
             written = ", ".join(sorted(TABLE_WORDS & words.keys()))
             near = "; did you mean $values=True?" if words.get("value") is True else ""
             raise bad_type(f"${written}: for a table; these are Scores, which are counted already: leave it out{near}")
-        unfit = [word for word in words if word in PlainWords.__annotations__ and word not in READING]
+        unfit = [word for word in words if word in ScoresOptions.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")
         for name in ("candidates", "groups"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from shortlist.scores import PlainWords
+from shortlist.scores import ScoresOptions
 
 
-class TableWords(PlainWords, total=False):
+class TableWords(ScoresOptions, total=False):
     """The words of `Scores` for plain values, and those of `count` for a table: `user` and `item` make it one.
 
     `progress` is told how far the count is.
@@ -34,5 +34,5 @@ class GroupWords(TableWords, total=False):
     by: str | Iterable[str] | None
 
 
-TABLE_WORDS = GroupWords.__annotations__.keys() - PlainWords.__annotations__.keys()
+TABLE_WORDS = GroupWords.__annotations__.keys() - ScoresOptions.__annotations__.keys()
 """Whoever writes one of these means a table."""

@@ -12,6 +12,8 @@ from typing import Any
 from shortlist._runtime import IMPORTS
 from shortlist.sampling.entropy import Seeded
 
+__all__ = ["SensitivityCheck", "check_sensitivity", "rehearse", "seeded"]
+
 
 def seeded(seed: int) -> Seeded:
     """A repeatable source for `rng=`. Anybody who guesses the seed can undo the noise.

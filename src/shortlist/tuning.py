@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 from shortlist import release_io as io
-from shortlist._files import checked_path, write_text
+from shortlist._files import path_text, write_text
 from shortlist._text import html_table, json_line, terminal_safe, text_table
 from shortlist.accounting.tuned import MOST_RUNS, Capped, Mixed, NegativeBinomial, RunLaw, Tuned, pure_cost
 from shortlist.exact.search import bisect, find_crossing, neighbours
@@ -134,7 +134,7 @@ class Best:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file: whole or not at all, and a new one for its owner alone."""
-        write_text(checked_path(path, "best.json"), self.to_json() + "\n")
+        write_text(path_text(path, "best.json"), self.to_json() + "\n")
 
 
 def _write_candidate(candidate: Any) -> Any:

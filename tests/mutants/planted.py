@@ -234,7 +234,7 @@ _PRIVACY = [
              "ledger/test_approval.py", "a release that its own asker has approved"),
     _planted("ledger/chain.py", "digest(previous, *self.columns()[:-1], *facts)", "digest(previous, *self.columns()[:-1])",
              "ledger/test_schema.py", "who asked can be edited"),
-    _planted("ledger/chain.py", " or entry.hash != entry.chained(before.head)", "",
+    _planted("ledger/chain.py", " or entry.hash != entry.chain_hash(before.head)", "",
              "ledger/test_file.py ledger/test_ledger.py", "an entry that was edited is taken for good"),
     _planted("ledger/sqlite.py", '"BEGIN EXCLUSIVE" if write else "BEGIN"', '"BEGIN"',
              "ledger/test_ledger_crashes.py ledger/test_ledger.py",

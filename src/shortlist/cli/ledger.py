@@ -31,7 +31,7 @@ from shortlist.cli.output import (
 )
 from shortlist.ledger.chain import LedgerEntry, user_name
 from shortlist.ledger.filter import HAIR
-from shortlist.ledger.ledger import of_server, on_server, shown_path
+from shortlist.ledger.ledger import of_server, on_server, public_path
 from shortlist.ledger.sqlite import WAIT
 from shortlist.pages.ledger_page import DELTA, cost_in_words, ledger_columns
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
@@ -179,7 +179,7 @@ def init(
         with contextlib.suppress(LedgerError):  # there is none, for this role
             there = bool(Ledger(path))
     if there:
-        raise LedgerError(f"{shown_path(path)} is there already: choose another path, or see `shortlist ledger show`")
+        raise LedgerError(f"{public_path(path)} is there already: choose another path, or see `shortlist ledger show`")
     made = Ledger(
         path, budget=budget, split=split, order=order, approval=approval, allow_mixed_neighbors=allow_mixed_neighbors
     )

@@ -116,7 +116,7 @@ class ApprovalNeeded(Exception):  # noqa: N818 - the name users read
         )
 
 
-def damaged(path: str, how: str) -> LedgerError:
+def damage_error(path: str, how: str) -> LedgerError:
     """The error for a ledger that is not what was written, with what to do."""
     return LedgerError(
         f"{path} is damaged or was edited: {how}. Go on from a good copy whose head you know, or start a new ledger "
@@ -180,7 +180,7 @@ class LedgerEntry:
         """The neighboring relation that a charge states; "" for a charge that states none, and for other entries."""
         return relation_of(self.unit) if self.kind == "charge" else ""
 
-    def chained(self, previous: str) -> str:
+    def chain_hash(self, previous: str) -> str:
         """SHA-256 over the previous hash and this row without its own; with its facts, where it has them."""
         facts = () if self.who is None else (self.who, self.source, self.request)
         return digest(previous, *self.columns()[:-1], *facts)
@@ -211,11 +211,11 @@ class Origin:
     def of(cls, content: object, path: str) -> Self:
         """From the terms as they are kept, if their limits keep their budget."""
         if not isinstance(content, str) or len(content) > LONGEST_TERMS:
-            raise damaged(path, "its terms cannot be read")
+            raise damage_error(path, "its terms cannot be read")
         try:
             return cls(Terms.from_json(json.loads(content)), digest(content))
         except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
-            raise damaged(path, "its terms cannot be read, or admit more than its budget") from None
+            raise damage_error(path, "its terms cannot be read, or admit more than its budget") from None
 
     @property
     def start(self) -> State:
@@ -235,7 +235,7 @@ class Origin:
             check_link(ends[1], before, path)
         if last.number > 1:
             if last.number - 1 not in ends:
-                raise damaged(path, "entries are missing")
+                raise damage_error(path, "entries are missing")
             before = state_after(ends[last.number - 1], charges - (last.kind == "charge"))
         check_link(last, before, path)
         refunded = None if last.refund_of is None else ends.get(last.refund_of)
@@ -260,8 +260,8 @@ def digest(*content: str | int | None) -> str:
 
 def check_link(entry: LedgerEntry, before: State, path: str) -> None:
     """Refuse an entry that does not follow the one before it."""
-    if entry.number != before.number + 1 or entry.hash != entry.chained(before.head):
-        raise damaged(path, f"entry {entry.number} does not follow the entry before it")
+    if entry.number != before.number + 1 or entry.hash != entry.chain_hash(before.head):
+        raise damage_error(path, f"entry {entry.number} does not follow the entry before it")
 
 
 def replay_entry(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry | None, path: str) -> State:
@@ -287,7 +287,7 @@ def replay_entry(entry: LedgerEntry, before: State, terms: Terms, charge: Ledger
     if before.closed and entry.kind != "moved":
         allowed = False
     if not allowed or total.as_text() != (entry.total_epsilon, entry.total_curve, entry.total_delta):
-        raise damaged(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
+        raise damage_error(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
     return state_after(entry, charges, before.neighbors)
 
 
@@ -318,7 +318,7 @@ def entry_of(row: tuple[Any, ...], path: str) -> LedgerEntry:
         and all(map(is_exact, row[10:16]))
     ):
         return LedgerEntry(**dict(zip((*NAMES, *FACTS), row, strict=True)))
-    raise damaged(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
+    raise damage_error(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
 
 
 LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000, "source": 10_000}
@@ -447,15 +447,15 @@ class Replay:
         elif entry.kind == "approval":
             request = self._waiting.pop(number, None)
             if request is None or request.who == entry.who:
-                raise damaged(self._path, f"entry {entry.number} approves no request of another user")
+                raise damage_error(self._path, f"entry {entry.number} approves no request of another user")
             self._approved[number] = request
         elif entry.kind == "charge":
             request = self._approved.pop(number, None)
             if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
-                raise damaged(self._path, f"entry {entry.number} was not approved")
+                raise damage_error(self._path, f"entry {entry.number} was not approved")
             limit = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
             if request.amounts != ZERO and not entry.amounts.within(limit):
-                raise damaged(self._path, f"entry {entry.number} costs more than was approved")
+                raise damage_error(self._path, f"entry {entry.number} costs more than was approved")
 
 
 BATCH = 5_000
@@ -522,7 +522,7 @@ class Store(Generic[Session]):
         if not same:
             raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
         if not there:
-            raise damaged(self.path, "entries have vanished since it was opened")
+            raise damage_error(self.path, "entries have vanished since it was opened")
 
     def state(self) -> State:
         """Where it stands."""
@@ -591,7 +591,7 @@ class Store(Generic[Session]):
                 first = rows[-1].number + 1 if rows else here.number + 1 - min(most, here.number)
                 more = self._rows(session, first, here.number)
                 if not more:
-                    raise damaged(self.path, "entries are missing")
+                    raise damage_error(self.path, "entries are missing")
                 rows += more
             return rows
 
@@ -613,12 +613,12 @@ class Store(Generic[Session]):
             walk.take(batch)
             present = present or any(entry.hash == head for entry in batch)
         if walk.here.number < before.number:
-            raise damaged(self.path, "entries vanished while it was read")
+            raise damage_error(self.path, "entries vanished while it was read")
         now = self.state()
         if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
-            raise damaged(
+            raise damage_error(
                 self.path, "the neighboring relation that it keeps to is not that of its first charge that states one"
             )
         if not present:
-            raise damaged(self.path, "entries after the head you kept have vanished")
+            raise damage_error(self.path, "entries after the head you kept have vanished")
         return walk.here.number

@@ -204,7 +204,7 @@ def _cost_of_part(part: Guarantee, order: float | None) -> Amounts:
     return Amounts(epsilon, curve, delta)
 
 
-def kept_of(actual: Guarantee, order: float | None) -> Amounts:
+def outcome_cost(actual: Guarantee, order: float | None) -> Amounts:
     """What a reservation keeps: of an `ExPost` outcome its realised cost, in rule (a) alone; else the whole cost."""
     return Amounts(Fraction(actual.cost), None, Fraction(0)) if isinstance(actual, ExPost) else cost_of(actual, order)
 
@@ -230,8 +230,8 @@ def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> 
     ValueError
         if more is kept than was reserved: the worst case was not reserved.
     """
-    epsilon = _given_back(reserved.epsilon, cost.epsilon) if "pure" in currencies else Fraction(0)
-    curve = _given_back(reserved.curve, cost.curve) if "zcdp" in currencies else Fraction(0)
+    epsilon = _difference(reserved.epsilon, cost.epsilon) if "pure" in currencies else Fraction(0)
+    curve = _difference(reserved.curve, cost.curve) if "zcdp" in currencies else Fraction(0)
     if epsilon < 0 or curve < 0 or cost.delta > reserved.delta:
         raise ValueError("kept must not be more than was reserved: reserve the worst case before the call")
     return Amounts(epsilon, curve, Fraction(0))
@@ -265,7 +265,7 @@ def _within(total: Fraction | None, limit: Fraction | None) -> bool:
     return total is not None and limit is not None and total <= limit
 
 
-def _given_back(reserved: Fraction | None, cost: Fraction | None) -> Fraction:
+def _difference(reserved: Fraction | None, cost: Fraction | None) -> Fraction:
     return Fraction(0) if reserved is None or cost is None else reserved - cost
 
 
@@ -399,10 +399,10 @@ class Terms:
     def __str__(self) -> str:
         said = (("split", self.split), ("order", self.order))
         words = [str(self.budget), *(f"{name} {value:g}" for name, value in said if value is not None)]
-        return ", ".join(filter(None, [*words, self.mixed_words, self.approval_words]))
+        return ", ".join(filter(None, [*words, self.relation_words, self.approval_words]))
 
     @property
-    def mixed_words(self) -> str:
+    def relation_words(self) -> str:
         """That charges of both neighboring relations are added up, if they are."""
         return "charges of both neighboring relations are added up" if self.mixed else ""
 
@@ -430,7 +430,7 @@ def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fracti
     return max(_down(_divergence(epsilon, delta, best) / Fraction(best)), Fraction(0))
 
 
-def converted_epsilon(curve: Fraction, delta: Fraction, order: float | None) -> float:
+def epsilon_of_curve(curve: Fraction, delta: Fraction, order: float | None) -> float:
     """The epsilon that a sum of rho, or of Renyi divergence at `order`, has at this delta; rounded up."""
     if not curve:
         return 0.0
@@ -573,7 +573,7 @@ class Standing:
             booked = up(here.total.curve or Fraction(0))
             return cls("rho", booked, budget.rho, budget.delta, here.charges, left)
         delta = budget.delta if isinstance(budget, ApproxDP) else 0.0
-        return cls("epsilon", _booked_epsilon(terms, here.total), budget.epsilon, delta, here.charges, left)
+        return cls("epsilon", _epsilon_of_charges(terms, here.total), budget.epsilon, delta, here.charges, left)
 
     @property
     def share(self) -> float:
@@ -601,19 +601,19 @@ class Standing:
     @property
     def admits(self) -> str:
         """What a pure charge may still be, in words."""
-        if self.used_up:
+        if self.nothing_left:
             return "no further charge would be admitted"
         return f"a charge of up to epsilon {self.left_text} would still be admitted"
 
     @property
-    def used_up(self) -> bool:
+    def nothing_left(self) -> bool:
         """Whether nothing is left, or what rounding left over."""
         return not self.left or (self.currency == "epsilon" and self.left < HAIR * Fraction(self.of))
 
     @property
     def left_text(self) -> str:
         """The epsilon that is left, in four digits: one that a release may ask for (`Ledger.within`)."""
-        if self.used_up:
+        if self.nothing_left:
             return "nothing"
         text = number_text(self.left, up=False, same=True)
         meant = (1 - HAIR) * Fraction(float(text)) <= Fraction(self.left)
@@ -625,7 +625,7 @@ class Standing:
         return f" (to the last digit: {self.left!r})" if close else ""
 
 
-def _booked_epsilon(terms: Terms, total: Amounts) -> float:
+def _epsilon_of_charges(terms: Terms, total: Amounts) -> float:
     """The epsilon of what is booked, by the rule that says less; rounded up, and never above the budget's."""
     most = terms.budget.epsilon if isinstance(terms.budget, PureDP | ApproxDP) else math.inf
     sums = [most]
@@ -634,7 +634,7 @@ def _booked_epsilon(terms: Terms, total: Amounts) -> float:
     limits = terms.limits_for(total, ZERO, first=False)
     if isinstance(terms.budget, ApproxDP) and limits.curve and total.curve is not None and total.curve <= limits.curve:
         slack = Fraction(terms.split or 0) * Fraction(terms.budget.delta)
-        sums.append(converted_epsilon(total.curve, slack, terms.order))
+        sums.append(epsilon_of_curve(total.curve, slack, terms.order))
     return min(sums)
 
 
@@ -711,7 +711,7 @@ def admit(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amounts]
     """
     if (sums := sums_after(terms, before, cost)) is not None:
         return sums
-    spent, left = spent_of(terms, before.total), left_of_terms(terms, before.total)
+    spent, left = balance_of(terms, before.total), balance_left(terms, before.total)
     price = balance(cost.where(terms.limits), terms.order)
     here = Standing.of_state(terms, before)
     left_over = f"{here}{here.to_the_last_digit(price.epsilon)}{_about_delta(terms, before, cost)}"
@@ -839,12 +839,12 @@ def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:
     return words
 
 
-def spent_of(terms: Terms, total: Amounts) -> Balance:
+def balance_of(terms: Terms, total: Amounts) -> Balance:
     """The filter's sums, rounded up."""
     return balance(total, terms.order)
 
 
-def left_of_terms(terms: Terms, total: Amounts) -> Balance:
+def balance_left(terms: Terms, total: Amounts) -> Balance:
     """What each rule still admits, rounded down."""
     limits = terms.limits_for(total, ZERO, first=False)
     return balance(left_of(limits, total.where(limits)), terms.order, left=True)

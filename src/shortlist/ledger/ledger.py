@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from shortlist._runtime import late
+from shortlist._runtime import lazy_import
 from shortlist._text import kind_of_words
 from shortlist.accounting.checks import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
@@ -30,13 +30,13 @@ from shortlist.ledger.filter import (
     State,
     Terms,
     after_charge,
+    balance_left,
+    balance_of,
     clip_to_left,
     countable_costs,
     first_admitted,
-    kept_of,
-    left_of_terms,
+    outcome_cost,
     share_of,
-    spent_of,
 )
 from shortlist.ledger.sqlite import WAIT, SqliteStore, make
 
@@ -53,13 +53,13 @@ def on_server(path: object) -> bool:
 def of_server(name: str) -> Any:
     """Return a name of the module for servers, if its library is installed."""
     try:
-        return late("shortlist.ledger.postgres", name)
+        return lazy_import("shortlist.ledger.postgres", name)
     except ImportError:
         pass
     raise LedgerError("a ledger on a server needs psycopg: pip install 'shortlist[postgres]'")
 
 
-def shown_path(path: str) -> str:
+def public_path(path: str) -> str:
     """A path or an address for people: without what may be a password."""
     return str(of_server("Address").of(path)) if on_server(path) else path
 
@@ -158,7 +158,7 @@ class Reservation:
         From memory: the release stands, and must not fail if the ledger is gone by now.
         """
         ledger, terms, here = self._ledger, self._ledger.terms, self._stood
-        spent, left = spent_of(terms, here.total), left_of_terms(terms, here.total)
+        spent, left = balance_of(terms, here.total), balance_left(terms, here.total)
         words = str(Standing.of_state(terms, here))
         return Receipt(ledger.name, self.number, str(terms), spent, left, here.head, self.purpose, words)
 
@@ -174,7 +174,7 @@ class Reservation:
             if more is kept than was reserved, or it was refunded before.
         """
         ledger, terms = self._ledger, self._ledger.terms
-        spent = kept_of(kept, terms.order).where(terms.limits)
+        spent = outcome_cost(kept, terms.order).where(terms.limits)
         after = ledger._store.refund(self.number, self.hash, spent, check_text("guarantee", repr(kept)))
         object.__setattr__(self, "_stood", after)
 
@@ -287,7 +287,7 @@ class Ledger:
 
     def __str__(self) -> str:
         """How it stands, in one number; of a closed one first that it is; below, its delta."""
-        return str(late(PAGES, "describe_ledger")(self.terms, self.closed, self._store.state()))
+        return str(lazy_import(PAGES, "describe_ledger")(self.terms, self.closed, self._store.state()))
 
     @property
     def path(self) -> str:
@@ -325,13 +325,13 @@ class Ledger:
     @property
     def spent(self) -> Balance:
         """The filter's sums, rounded up."""
-        return spent_of(self.terms, self._store.state().total)
+        return balance_of(self.terms, self._store.state().total)
 
     @property
     def remaining(self) -> Balance:
         """What each rule still admits, rounded down; nothing once it is closed."""
         here = self._store.state()
-        left = left_of_terms(self.terms, here.total)
+        left = balance_left(self.terms, here.total)
         return Balance(**{name: value and 0.0 for name, value in asdict(left).items()}) if here.closed else left
 
     @property
@@ -469,7 +469,7 @@ class Ledger:
     def if_charged(self, guarantee: Guarantee, *, unit: str = "") -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
         total = after_charge(self.terms, self._open_state(), guarantee, unit=unit).total
-        return spent_of(self.terms, total), left_of_terms(self.terms, total)
+        return balance_of(self.terms, total), balance_left(self.terms, total)
 
     def standing_if(self, guarantee: Guarantee, *, unit: str = "") -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
@@ -538,4 +538,4 @@ class Ledger:
         title
             Its heading; the name of the ledger if left out.
         """
-        late(PAGES, "write_ledger")(self, path, title)
+        lazy_import(PAGES, "write_ledger")(self, path, title)

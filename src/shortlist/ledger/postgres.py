@@ -45,7 +45,7 @@ from shortlist.ledger.chain import (
     Write,
     check_open,
     check_path,
-    damaged,
+    damage_error,
     digest,
     entry_of,
     new_terms,
@@ -772,8 +772,8 @@ class PostgresStore(Store[Session]):
         entry = self._entry(tuple(row))
         if previous is None:
             return entry, None
-        if entry.hash != entry.chained(previous):
-            raise damaged(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
+        if entry.hash != entry.chain_hash(previous):
+            raise damage_error(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
         after = state_after(entry, charges, self.seen.neighbors)
         self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
         return entry, after
@@ -784,7 +784,7 @@ class PostgresStore(Store[Session]):
         origin = Origin.of(content, self.path)
         terms = origin.terms
         if (start, limits, approval, look[8]) != (origin.hash, terms_of(terms), terms.approval, terms.mixed):
-            raise damaged(self.path, "the limits that the server checks are not those of its terms")
+            raise damage_error(self.path, "the limits that the server checks are not those of its terms")
         return origin, self._stands(origin, ends, look[9]), number
 
     def _check(self, line: Line) -> State:
@@ -816,7 +816,7 @@ class PostgresStore(Store[Session]):
     def _stands(self, origin: Origin, ends: list[tuple[Any, ...]], neighbors: str | None) -> State:
         """By the last entry, and what the server counts up to it. A long first entry is left to `verify`."""
         if neighbors not in (None, *RELATIONS):
-            raise damaged(self.path, "the neighboring relation that it keeps to cannot be read")
+            raise damage_error(self.path, "the neighboring relation that it keeps to cannot be read")
         entries = {entry.number: entry for entry in (self._entry(row[:-1]) for row in ends)}
         return origin.state_at_end(entries, ends[-1][-1] if ends else 0, self.path, neighbors or "")
 
@@ -830,7 +830,7 @@ class PostgresStore(Store[Session]):
         try:
             texts = {name: json.loads(columns[name]) for name in TEXTS if columns[name] is not None}
         except (ValueError, TypeError):
-            raise damaged(self.path, f"entry {columns['number']} is not what a ledger writes") from None
+            raise damage_error(self.path, f"entry {columns['number']} is not what a ledger writes") from None
         return entry_of(tuple({**columns, **texts}.values()), self.path)
 
 

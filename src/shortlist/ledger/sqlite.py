@@ -37,7 +37,7 @@ from shortlist.ledger.chain import (
     Words,
     Write,
     check_open,
-    damaged,
+    damage_error,
     digest,
     entry_of,
     new_terms,
@@ -232,7 +232,7 @@ def in_transaction(
         except OSError as error:
             raise unusable(path, error) from None
         except UnicodeDecodeError:
-            raise damaged(path, "its text cannot be read") from None
+            raise damage_error(path, "its text cannot be read") from None
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
 
@@ -373,13 +373,13 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
     if (schema := schema_of(db)) not in _SCHEMA_ROWS:
         if schema > CLOSED:
             raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
-        raise damaged(path, "no version of shortlist wrote its version number")
+        raise damage_error(path, "no version of shortlist wrote its version number")
     for name, expected in _SETTINGS.items():
         if (setting := _setting(db, name)) != expected:
-            raise damaged(path, f"its {name} is {setting}, not {expected} as it was made")
+            raise damage_error(path, f"its {name} is {setting}, not {expected} as it was made")
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     if len(rows) != len(_SCHEMA_ROWS[schema]) or set(rows) != _SCHEMA_ROWS[schema]:
-        raise damaged(path, "its tables are not as they were made")
+        raise damage_error(path, "its tables are not as they were made")
 
 
 def schema_of(db: sqlite3.Connection) -> int:
@@ -476,7 +476,7 @@ def read_content(db: sqlite3.Connection, path: str) -> str:
     """The terms as they are hashed."""
     rows = db.execute("SELECT content FROM terms LIMIT 2").fetchall()
     if len(rows) != 1 or not isinstance(rows[0][0], str) or len(rows[0][0]) > LONGEST_TERMS:
-        raise damaged(path, "its terms cannot be read")
+        raise damage_error(path, "its terms cannot be read")
     return rows[0][0]
 
 
@@ -489,9 +489,9 @@ def read_state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
     ((many, refunds),) = db.execute(f"SELECT count(*), count(refund_of) FROM entries INDEXED BY {INDEX}").fetchall()
     more_facts = "SELECT 1 FROM facts WHERE number > ? OR number < 1 LIMIT 1"
     if many != (rows[0].number if rows else 0) or (schema > 1 and db.execute(more_facts, (many,)).fetchall()):
-        raise damaged(path, "entries are missing")
+        raise damage_error(path, "entries are missing")
     if (schema in (*CLOSED_BEFORE, CLOSED)) != any(row.kind in CLOSING for row in rows[:1]):
-        raise damaged(path, "whether it was closed is not what its version number says")
+        raise damage_error(path, "whether it was closed is not what its version number says")
     if not rows:
         return origin.start
     last, charges = rows[0], many - refunds
@@ -509,7 +509,7 @@ def _neighbors(db: sqlite3.Connection, path: str) -> str:
     table = "neighbors" if schema_of(db) >= SCHEMA else _FIRST
     rows = db.execute(f"SELECT relation FROM {table} LIMIT 2").fetchall()
     if len(rows) > 1 or any(relation not in RELATIONS for (relation,) in rows):
-        raise damaged(path, "the neighboring relation that it keeps to cannot be read")
+        raise damage_error(path, "the neighboring relation that it keeps to cannot be read")
     return rows[0][0] if rows else ""
 
 
@@ -535,7 +535,7 @@ def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amoun
     texts: dict[str, Any] = dict(zip(NAMES[10:16], (*amounts.as_text(), *total.as_text()), strict=True))
     facts: dict[str, Any] = {"source": "", **said, "who": user_name()}
     entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **texts, **facts)
-    head = entry.chained(before.head)
+    head = entry.chain_hash(before.head)
     marks = ", ".join("?" * len(NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
     db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in FACTS)))
@@ -592,7 +592,7 @@ class SqliteStore(Store[Connection]):
     def check_whole(self) -> None:
         """Raise if SQLite finds the file's pages out of order."""
         if self._read(lambda db, _: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
-            raise damaged(self.path, "its pages are not in order")
+            raise damage_error(self.path, "its pages are not in order")
 
     def _read(self, work: Callable[[Connection, State], Found]) -> Found:
         return in_transaction(self.path, lambda db: work(db, self._check(db)), wait=self.wait)

@@ -41,7 +41,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Rows, Work, race
 from shortlist.sampling.stable import lead_of
 from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.quality import Quality
 from shortlist.utility.race import OneshotLaw, winner_probabilities
 
@@ -115,7 +115,7 @@ class TopKWithGaps(Budgeted[PureDP]):
         return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale))))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
@@ -224,7 +224,7 @@ class MeasuredTopK(Budgeted[PureDP]):
         return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The positions and reals of independent draws, one row each, for study and audit of public scores.
 
@@ -418,7 +418,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
         return Outcome([int(finish.indices[0])], extras, (NOTE,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
@@ -429,7 +429,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
         races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(check_draws(draws), check_source(rng))
         return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1; a winner that was given wins."""
         scores = self._validate_public(scores, question)
         if self.winner is not None:
@@ -439,12 +439,12 @@ class ExponentialWithGap(Budgeted[PureDP]):
         law = OneshotLaw.of(scores.values, 1, self._scale(scores), GUMBEL)
         return winner_probabilities(law.s, law.noise)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
         chances, values = self.probabilities(scores, **question), self._validate_public(scores, question).values
         return float(chances[values == values.max()].sum())
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): of one item all equal."""
         right = self.success_probability(scores, **question)
         return Quality(top=right, great=right, good=right, recall=right)
@@ -551,7 +551,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)

@@ -44,7 +44,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race, race_many
 from shortlist.sampling.sequences import SLOPE, ListSwitch, SequenceRace, Sequences, envelope_of, list_switch
 from shortlist.sampling.subsets import GuardArrivalTime
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.lists import Levels, SequenceLaw, Utility, levels, race_chances
 from shortlist.utility.race import OneshotLaw
 
@@ -108,7 +108,7 @@ class JointTopK(Budgeted[Budget]):
         steps, candidates = ladder(scores._numbers, self.k)
         return Sequences(steps, self._rate(scores) * steps.unit), candidates
 
-    def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-9."""
         return self._law(self._validate_public(scores, question)).in_order()
 
@@ -127,7 +127,7 @@ class JointTopK(Budgeted[Budget]):
         return Outcome([int(candidates[rank]) for rank in sequences.draw(source)])
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         sequences, candidates = self._sequences(self._validate_public(scores, question))
@@ -214,14 +214,14 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
         return Outcome(candidates[race.draw(source)].tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         race, candidates = self._race(self._validate_public(scores, question))
         rows: Indices = candidates[np.array(race.draw_many(check_source(rng), check_draws(draws)))]
         return rows
 
-    def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-8."""
         return self._law(self._validate_public(scores, question)).in_order()
 
@@ -344,7 +344,7 @@ class GuardedListTopK(Budgeted[Budget]):
         return Outcome(finish.indices.tolist(), ONE_SHOT)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """Independent draws, one row each, best first, for study and audit of public scores.
 
@@ -368,11 +368,11 @@ class GuardedListTopK(Budgeted[Budget]):
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
 
-    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def guard_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
         return self._law(self._validate_public(scores, question)).guard
 
-    def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
         return self._law(self._validate_public(scores, question)).lists.in_order()
 

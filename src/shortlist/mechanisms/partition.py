@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask, Values, checked_flag, sorted_rows
+from shortlist._arrays import Floats, Indices, Mask, Values, check_flag, sort_rows
 from shortlist._text import about
 from shortlist.accounting.checks import count
 from shortlist.errors import bad_value
@@ -55,7 +55,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, draw_keys
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.key_ranking import Ranked, ranked_keys, stepped
 from shortlist.utility.quality import Quality
 
@@ -109,7 +109,7 @@ class Column:
 
     @classmethod
     def of(cls, scores: Scores, cap: Cap) -> Column:
-        held = scores._capped if cap.weighted else scores._names
+        held = scores._weights if cap.weighted else scores._names
         if held is not None:
             return cls(held.scores, held.sizes, None)
         values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
@@ -124,7 +124,7 @@ class Column:
 
 def by_score(scores: Scores) -> Indices:
     """Where the labels stand among public scores, by their places among the weights; -1 for none."""
-    weights = scores._capped
+    weights = scores._weights
     assert weights is not None
     where = {label: place for place, label in enumerate(scores.labels)}
     return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
@@ -132,7 +132,7 @@ def by_score(scores: Scores) -> Indices:
 
 def sums_of(scores: Scores, cap: Cap) -> Values:
     """The sum of every label of public scores, in their order; none is below 0."""
-    weights = scores._capped
+    weights = scores._weights
     if weights is None or not cap.weighted:
         return np.maximum(scores.values, 0)
     sums = np.zeros(len(scores.values), np.int64)
@@ -153,7 +153,7 @@ def sums_and_right(scores: Scores, cap: Cap, k: int) -> tuple[Values, Mask, Mask
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._capped
+    held = scores._weights
     assert held is not None
     if isinstance(held, Recounted):
         return held.people(places)
@@ -219,11 +219,11 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         self._pay(check_small_delta(epsilon, delta, self.budget))
-        weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
+        weighted = self.most is None if self.weighted is None else check_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
-        object.__setattr__(self, "values", checked_flag("values", self.values))
-        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        object.__setattr__(self, "values", check_flag("values", self.values))
+        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
         if self.k is not None:
             object.__setattr__(self, "k", check_k(self.k))
 
@@ -307,7 +307,7 @@ class KeySet(Budgeted[DeltaBudget]):
             )
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        by_weight = bool(self.weighted) and scores._capped is not None
+        by_weight = bool(self.weighted) and scores._weights is not None
         return replace(self._outcome(scores, source), by_weight=by_weight)
 
     def _outcome(self, scores: Scores, source: Source) -> Outcome:
@@ -366,7 +366,7 @@ class KeySet(Budgeted[DeltaBudget]):
         return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
 
@@ -386,7 +386,7 @@ class KeySet(Budgeted[DeltaBudget]):
     def _by_score(self, scores: Scores, places: list[int]) -> Indices:
         """Return positions among public scores, where what was drawn are places in the ranking by their weights."""
         ranks = np.array(places, np.int64)
-        return by_score(scores)[ranks] if self.weighted and scores._capped is not None else ranks
+        return by_score(scores)[ranks] if self.weighted and scores._weights is not None else ranks
 
     def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
         key = source.words(len(draw))
@@ -401,9 +401,9 @@ class KeySet(Budgeted[DeltaBudget]):
         reals[draw[few], column[few]] = sums[few] * float(self._cap.grid)
         if self.ordered:
             return Draws(indices, reals if self.values else None)
-        return Draws(sorted_rows(indices))
+        return Draws(sort_rows(indices))
 
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[named] of every label, without a limit k: exact, to 1e-12."""
         if self.k is not None:
             raise bad_value("exact chances are known without a limit: leave $k= out, or draw with release_many")
@@ -414,17 +414,17 @@ class KeySet(Budgeted[DeltaBudget]):
         chances = sum(share * noise.chances(np.asarray(sums)) for share, noise in self._sides())
         return np.where(np.asarray(sums) > 0, chances, 0.0)
 
-    def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_names(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """How many labels are named, on average: exact, to 1e-9."""
         if self.k is not None:
             return self._ranked(scores, question).names
         return float(self.inclusion_probabilities(scores, **question).sum())
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal; by people, where weights came with counts: to 1e-9."""
         return self._ranked(scores, question).top
 
-    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:
+    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[QuestionOptions]) -> float:
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         if self.k is not None and top in (None, self.k):
             return self._ranked(scores, question).right / self.k
@@ -442,7 +442,7 @@ class KeySet(Budgeted[DeltaBudget]):
         less = 0.0 if coin is None else float(coin.chance().mid())
         return tuple(zip((1 - less, less), noises, strict=False))
 
-    def _ranked(self, scores: object, question: ScoreWords) -> Ranked:
+    def _ranked(self, scores: object, question: QuestionOptions) -> Ranked:
         """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220)."""
         if self.k is None:
             raise bad_value("a true top k needs a k: write $k=10, for example")
@@ -656,7 +656,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
             object.__setattr__(self, "limit", check_limit(self.limit, self.k))
         if self.most is not None:
             object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
-        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
         Parts.of(self.guarantee)
         keys = self.most is not None and self.limit is None
         if not (keys or (limits(self.k, self.limit) and not self.in_order)):
@@ -710,22 +710,22 @@ class NamesChoice(Budgeted[DeltaBudget]):
             notes.append(MANY_WORDS)
         return notes
 
-    def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def choice_probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
         return self._choice(self._validate_public(scores, question)).chances()
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal: exact, to 1e-9.
 
         Where a key set may be chosen, of public scores with the weights that came with them: `count(..).as_public()`.
         """
         return self._mean(scores, question, lambda mechanism, data: mechanism.success_probability(data))
 
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_recall(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """The expected share of a true top k: exact, to 1e-9, for the same scores."""
         return self._mean(scores, question, lambda mechanism, data: mechanism.expected_recall(data))
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall (Definition 118), without key sets: exact, to 1e-9."""
         if any(one.kind == "keys" for one in self.branches):
             raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
@@ -735,14 +735,14 @@ class NamesChoice(Budgeted[DeltaBudget]):
         parts = [(p, one.quality(scores)) for p, one in zip(chances, ways, strict=True) if p]
         return Quality(*(float(sum(p * getattr(part, word) for p, part in parts)) for word in Quality.__slots__))
 
-    def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
+    def _mean(self, scores: object, question: QuestionOptions, law: Callable[[Any, Scores], float]) -> float:
         """Over the branches, by their chances."""
         scores = self._validate_public(scores, question)
         chances = self._choice(scores).chances()
         return float(sum(p * law(one.mechanism, scores) for p, one in zip(chances, self.branches, strict=True) if p))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
 
@@ -757,7 +757,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
                 draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
                 places = draw.indices if isinstance(draw, Draws) else draw
                 rows[ours, : places.shape[1]] = places
-        return Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
+        return Draws(rows if self.in_order else sort_rows(rows), chosen=chosen)
 
 
 @lru_cache

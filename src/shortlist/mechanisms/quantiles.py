@@ -36,7 +36,7 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.quantiles import Node, Recursion
 from shortlist.sampling.uniforms import WordStream
-from shortlist.scores import Scores, ScoreWords, Votes, places_of
+from shortlist.scores import QuestionOptions, Scores, Votes, places_of
 from shortlist.utility.quantiles import LARGEST, Run, all_runs, point_chances, sequence_chances
 
 MOST_Q = 1023
@@ -212,20 +212,20 @@ class Quantile(Budgeted[Budget]):
         return float(spread(self._q[0])) / self.epsilon_of_a_level * math.log(points / beta)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The places of independent draws, one row each, for study and audit of public counts."""
         root, recursion = self._recursion(self._validate_public(scores, question))
         return recursion.draw_many(root, check_draws(draws), WordStream(check_source(rng), 4096))
 
-    def runs(self, scores: object, **question: Unpack[ScoreWords]) -> list[Run]:
+    def runs(self, scores: object, **question: Unpack[QuestionOptions]) -> list[Run]:
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
         scores = self._one(scores, question)
         root, _ = self._recursion(scores)
         rate = self._rate(self._votes(scores)).of(self._q[0])
         return all_runs(root, self._q[0], rate, self._flips, scores.largest_sensitivity)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[place i is released] of one quantile, for every place of a small grid: exact, to 1e-12."""
         scores = self._one(scores, question)
         if scores._size > LARGEST:
@@ -234,7 +234,9 @@ class Quantile(Budgeted[Budget]):
         rate = self._rate(self._votes(scores)).of(self._q[0])
         return point_chances(root, self._q[0], rate, self._flips)
 
-    def sequence_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+    def sequence_probabilities(
+        self, scores: object, **question: Unpack[QuestionOptions]
+    ) -> dict[tuple[int, ...], float]:
         """{places: chance} of all that can come out, on a small grid: exact, to 1e-12."""
         scores = self._validate_public(scores, question)
         if scores._size ** len(self._q) > LARGEST:
@@ -242,15 +244,15 @@ class Quantile(Budgeted[Budget]):
         root, recursion = self._recursion(scores)
         return sequence_chances(root, self._q, recursion.rate, self._flips)
 
-    def expected_error(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_error(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """E[distance of q n from the ranks of the released place], in people, of one quantile: exact, to 1e-9."""
         return sum(run.chance * run.error for run in self.runs(scores, **question))
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the released place is a q-quantile], of one quantile: exact, to 1e-12."""
         return sum(run.chance for run in self.runs(scores, **question) if run.error == 0)
 
-    def _one(self, scores: object, question: ScoreWords) -> Scores:
+    def _one(self, scores: object, question: QuestionOptions) -> Scores:
         if len(self._q) > 1:
             raise bad_value("this law is of one quantile: write $q=0.5, or read .sequence_probabilities(...)")
         return self._validate_public(scores, question)

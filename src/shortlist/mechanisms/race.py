@@ -50,7 +50,7 @@ from shortlist.mechanisms.base import (
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race, race_many
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.race import OneshotLaw, winner_probabilities
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class OneshotTopK(Budgeted[Budget]):
         return Outcome(finish.indices.tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
@@ -502,24 +502,24 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         return self._top_one._draw(scores, source)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
         return self._top_one.release_many(self._validate_public(scores, question), draws=draws, rng=rng)[:, 0]
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1."""
         law = self._top_one._law(self._validate_public(scores, question))
         return winner_probabilities(law.s, law.noise)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
         scores = self._validate_public(scores, question)
         if self.prior is None:
             return self._top_one._law(scores).success()
         return float(self.probabilities(scores)[scores.values == scores.values.max()].sum())
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
         if self.prior is not None:
             raise ValueError("the quality of a winner with prior= is its success_probability; read that")

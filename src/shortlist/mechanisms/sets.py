@@ -48,7 +48,7 @@ from shortlist.sampling.sets import (
     prepare_switch,
     round_up,
 )
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.race import winner_probabilities
 from shortlist.utility.sets import EveryoneLaw, SubsetLaw, Utility, negated
 
@@ -185,7 +185,7 @@ class CanonicalTopK(Budgeted[Budget]):
         return Outcome(np.sort(positions_of(counted, places)).tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
         scores, source, number = self._validate_public(scores, question), check_source(rng), check_draws(draws)
@@ -193,7 +193,7 @@ class CanonicalTopK(Budgeted[Budget]):
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
         return self._race(scores).draw_many(source, number)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
         scores = self._validate_public(scores, question)
         d = scores._choosable
@@ -212,7 +212,7 @@ class CanonicalTopK(Budgeted[Budget]):
         positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(positions, chances.tolist(), strict=True)))
 
-    def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
+    def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         return self._law(self._validate_public(scores, question)).success_bounds()
 
@@ -444,7 +444,7 @@ class GuardedTopK(Budgeted[Budget]):
         return Outcome(picked.tolist(), used)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """Independent draws, one sorted row each, for study and audit of public scores.
 
@@ -462,7 +462,7 @@ class GuardedTopK(Budgeted[Budget]):
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
 
-    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def guard_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
         scores = self._validate_public(scores, question)
         run = self._prepared(scores)

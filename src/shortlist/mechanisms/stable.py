@@ -48,7 +48,7 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, T
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, passes_many, rational_winners
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.quality import Quality
 from shortlist.utility.race import winner_probabilities
 
@@ -153,17 +153,17 @@ class LargeGap(Budgeted[Budget]):
         return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
         scores, source = self._validate_public(scores, question), check_source(rng)
         return gap_ranks(self, scores, source, check_draws(draws))
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
         return rank_chances(gap_aims(self, self._validate_public(scores, question)), self._noise)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
         aims = gap_aims(self, self._validate_public(scores, question))
         best = max(one for one in aims if one is not None)
@@ -666,7 +666,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
 
@@ -687,13 +687,13 @@ class StableTopK(Budgeted[DeltaBudget]):
             row[: len(filled)] = sorted(filled)
         return Draws(rows, None, sets.chosen)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...] | None, float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...] | None, float]:
         """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
         if self.fill:
             raise ValueError("the chances of all sets are known without fill; ask for success_probability")
         return self._law(self._validate_public(scores, question)).sets()
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[a true top k is released], ties counting as equal: exact, to 1e-12, and with fill to 1e-8.
 
         Where the gaps decide how many, P[a set is named]: it is a true top j, whatever its size j is.
@@ -702,7 +702,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         law = self._law(scores)
         return law.filled(lambda stable: self._filled_right(scores, stable)) if self.fill else law.named
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall (Definition 118) for a fixed k without fill.
 
         They are all equal, for what is named is the top k.

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, checked_flag
+from shortlist._arrays import Floats, Indices, Values, check_flag
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise, ThresholdGaps, geometric_mean
@@ -53,7 +53,7 @@ from shortlist.sampling.race import (
     race,
 )
 from shortlist.sampling.thresholds import Barrier, ManyRuns, Test, add_pure_noise, passing
-from shortlist.scores import Number, Scores, ScoreWords, Sensitivity, as_scores
+from shortlist.scores import Number, QuestionOptions, Scores, Sensitivity, as_scores
 from shortlist.utility import threshold as laws
 from shortlist.utility.threshold import AnswerLaw, LineRace
 
@@ -134,10 +134,10 @@ class SparseVector(Budgeted[PureDP]):
         object.__setattr__(self, "threshold", check_threshold(self.threshold))
         object.__setattr__(self, "k", check_k(self.k))
         self._pay(check_pure_budget("sparse vector with gaps", epsilon, self.budget))
-        checked_flag("adaptive", self.adaptive)
+        check_flag("adaptive", self.adaptive)
         object.__setattr__(self, "branches", _checked_branches(self.branches))
         number("deviations", self.deviations)
-        Sensitivity.of(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
+        Sensitivity.of(self.sensitivity, check_flag("monotone", self.monotone), "add-remove")
         if not isinstance(self.noise, str) or self.noise not in KINDS:
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
         if self.noise == "geometric" and not isinstance(self.threshold, int):
@@ -234,7 +234,7 @@ class SparseVector(Budgeted[PureDP]):
             )
         return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))
 
-    def _asked(self, scores: object, question: ScoreWords) -> Scores:
+    def _asked(self, scores: object, question: QuestionOptions) -> Scores:
         if isinstance(scores, Scores):
             scores = as_scores(scores, **question)
             ours = Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
@@ -248,7 +248,7 @@ class SparseVector(Budgeted[PureDP]):
         twice = ", ".join(question.keys() & {"sensitivity", "monotone"})
         if twice:
             raise TypeError(f"{twice}: already said by the mechanism; give it there")
-        words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
+        words: QuestionOptions = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
         return as_scores(scores, **words)
 
     def _check(self, scores: Scores) -> None:
@@ -300,7 +300,7 @@ class SparseVector(Budgeted[PureDP]):
         return answers * largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
 
@@ -337,21 +337,21 @@ class SparseVector(Budgeted[PureDP]):
             values[rows, :n] = np.array(noisy).reshape(len(rows), n)
         return np.column_stack([gaps, values])
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[str, ...], float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers], gaps aside: exact, to 1e-9, where there are at most 100,000.
 
         An answer is "below", or the name of the test that was passed, as in `branch`; a run that stops ends its row.
         """
         return self._law(scores, question).patterns()
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[every answer is right until the run stops], for public answers: exact, to 1e-9.
 
         Right is "above" for what is above the threshold, "below" for what is below; exactly at it either is right.
         """
         return self._law(scores, question).right()
 
-    def _law(self, scores: object, question: ScoreWords) -> AnswerLaw:
+    def _law(self, scores: object, question: QuestionOptions) -> AnswerLaw:
         return AnswerLaw(self.rules, self._validate_public(scores, question).values.tolist())
 
 
@@ -494,7 +494,7 @@ class HybridTopK(Budgeted[PureDP]):
         return Outcome(indices[:count], extras, notes=(ENDED, _estimated(scores)))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
@@ -611,7 +611,7 @@ class HybridSparseVector(Budgeted[PureDP]):
         return Outcome(indices[:count], extras, notes=(_estimated(scores),))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)

@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
+from shortlist._arrays import Floats, Indices, Runs, Values, sort_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.curves import range_rho
 from shortlist.errors import bad_value
@@ -47,7 +47,7 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.quality import Quality, ranks_within
 from shortlist.utility.unknown_domain import (
     BarredRace,
@@ -284,7 +284,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         return Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, best first, one row each, for study and audit of public scores.
 
@@ -299,16 +299,16 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         ranks = [pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...], float]:
         """P[each set of at most k labels], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
         places = listing((scores := self._validate_public(scores, question)).values, self._limit).positions
         return {tuple(sorted(places[list(ranks)].tolist())): p for ranks, p in self._law(scores, {}).sets().items()}
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the list names a true top k], ties counting as equal: exact, to 1e-9."""
         return self._law(scores, question).top()
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the labels named (Definition 118): exact, to 1e-9.
 
         A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
@@ -317,18 +317,18 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
         return Quality(top=law.top(), great=great, good=good, recall=law.recall())
 
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[label i is named], for every label: exact, to 1e-9. 0 for those that are not listed."""
         scores = self._validate_public(scores, question)
         result = np.zeros(len(scores))
         result[listing(scores.values, self._limit).positions] = self._law(scores, {}).inclusion()
         return result
 
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_recall(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """The expected share of a true top k that is named: exact, to 1e-9."""
         return self._law(scores, question).recall()
 
-    def _law(self, scores: object, question: ScoreWords) -> BarredRace | ExponentialBar:
+    def _law(self, scores: object, question: QuestionOptions) -> BarredRace | ExponentialBar:
         counts, (e, delta) = self._validate_public(scores, question).values, self._rates
         if _checked_kind(self.noise) != GUMBEL:
             return ExponentialBar.of(counts, self.k, e, self._limit, self._bar[0])
@@ -473,7 +473,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         return rows.positions, LimitedSets(rows.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores.
 
@@ -483,9 +483,9 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         positions, sets = self._prepared(scores.values)
         lists = sets.draw_many(source, check_draws(draws))
         ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
-        return sorted_rows(np.append(positions, -1)[ranks])
+        return sort_rows(np.append(positions, -1)[ranks])
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...], float]:
         """P[each set of at most k labels], by their positions: exact, to 1e-12, where there are at most 100,000."""
         counts, limit = self._validate_public(scores, question).values, self.limit
         assert limit is not None
@@ -493,15 +493,15 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         chances = set_chances(listed, c + 1 + float(self.offset), self.k, self._round, float(self.gamma))
         return {tuple(sorted(places[list(ranks)].tolist())): chance for ranks, chance in chances.items()}
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
         return self._reached(scores, question).top
 
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_recall(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """The expected share of a true top k that is in the set: exact, to 1e-9."""
         return self._reached(scores, question).recall
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set (Definition 118): exact, to 1e-9.
 
         A set of fewer than k labels is great or good by the same words: it holds the head, and nobody beyond its reach.
@@ -509,7 +509,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         reached = self._reached(scores, question)
         return Quality(reached.top, reached.great, reached.good, reached.recall)
 
-    def _reached(self, scores: object, question: ScoreWords) -> Reached:
+    def _reached(self, scores: object, question: QuestionOptions) -> Reached:
         assert self.limit is not None
         counts, delta = self._validate_public(scores, question).values, self.guarantee.delta
         return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))

@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shortlist._files import checked_path, write_text
+from shortlist._files import path_text, write_text
 from shortlist._runtime import version
 from shortlist._text import csv_table, page_safe, terminal_safe
 from shortlist.accounting.checks import number_text, up
@@ -34,7 +34,7 @@ HEAD = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "ho
 
 def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") -> None:
     """The page, and its table beside it: each whole, or what was there before. New files are for their owner alone."""
-    name = checked_path(path, "q4.html")
+    name = path_text(path, "q4.html")
     if not isinstance(title, str):
         raise bad_type('$title must be text, for example $title="Budget of the fourth quarter"')
     if not name.lower().endswith(".html"):
@@ -158,7 +158,7 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
     rules = [
         f"{100 * terms.split:g}% of δ is kept for sharper sums" if terms.split else "",
         f"sums of Rényi divergence at order {terms.order:g}" if terms.order is not None else "",
-        terms.mixed_words,
+        terms.relation_words,
         terms.approval_words,
     ]
     said = ", ".join(filter(None, rules))
@@ -292,7 +292,9 @@ DELTA = "\ndelta: "
 def describe_ledger(terms: Terms, closed: str, here: State) -> str:
     """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
     standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
-    stands = "; ".join(filter(None, [closed, str(standing), terms.mixed_words, "" if closed else terms.approval_words]))
+    stands = "; ".join(
+        filter(None, [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words])
+    )
     return f"{stands}{DELTA}{delta}" if delta else stands
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from shortlist._files import checked_path, write_text
+from shortlist._files import path_text, write_text
 from shortlist._runtime import version
 from shortlist._text import LEAD, OVER, as_sentence, label_text, page_safe, terminal_safe
 from shortlist.accounting.guarantees import ApproxDP
@@ -305,7 +305,7 @@ def _plain(text: str) -> str:
 
 def write_groups(release: GroupedRelease, path: str | os.PathLike[str], title: str) -> None:
     """One file, whole or not at all."""
-    write_text(checked_path(path, "lists.html"), groups_page(release, title))
+    write_text(path_text(path, "lists.html"), groups_page(release, title))
 
 
 def groups_page(release: GroupedRelease, title: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from shortlist._arrays import installed_frame
+from shortlist._arrays import find_frame_library
 from shortlist._text import text_table
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_value
@@ -23,7 +23,7 @@ from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import printed
 from shortlist.planning.search import contestants, least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility.lower_bound import most_success
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Comparison:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
+        return nw.from_dict(self.columns(), backend=find_frame_library()).to_native()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """P[the released set is a true top k] over epsilon, one curve for each mechanism. Returns a matplotlib Axes."""
@@ -98,7 +98,7 @@ def compare(
     epsilon: float | Iterable[float],
     delta: float | None = None,
     most: int | None = None,
-    **question: Unpack[ScoreWords],
+    **question: Unpack[QuestionOptions],
 ) -> Comparison:
     """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
 
@@ -165,7 +165,7 @@ def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -
     if delta is None:
         raise bad_value("these names come from the data: write the delta of the releases too, for example $delta=1e-6")
     checked = number("delta", delta, above=True, below=0.5)
-    shared = None if scores._capped is None else scores._capped.most
+    shared = None if scores._weights is None else scores._weights.most
     for one in contestants(k, "unknown", False, scores.most, shared):
         if not one.one_pair or "approx" not in one.currencies:
             continue
@@ -187,7 +187,7 @@ def _row(name: str, mechanism: Studied, epsilon: float, scores: Scores) -> Row:
     return Row(name, epsilon, quality.top, quality.great, quality.good, quality.recall)
 
 
-def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[ScoreWords]) -> float:
+def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[QuestionOptions]) -> float:
     """The least epsilon at which the mechanism releases a true top k with probability `target`.
 
     The currency is that of the mechanism: for `PureDP` its epsilon, for `ApproxDP(epsilon, delta)` the epsilon at that
@@ -285,7 +285,7 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
     return math.exp(high)
 
 
-def _validate_public(scores: object, question: ScoreWords) -> Scores:
+def _validate_public(scores: object, question: QuestionOptions) -> Scores:
     data = as_scores(scores, **question)
     check_public_scores(data)
     return data

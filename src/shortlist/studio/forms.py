@@ -12,7 +12,7 @@ from typing import Any
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.checks import number_text
-from shortlist.ledger.filter import charge_amounts, price_text, spent_of
+from shortlist.ledger.filter import balance_of, charge_amounts, price_text
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.quotes import Quote
@@ -269,7 +269,7 @@ class Offer:
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
         if counted and after.currency == "epsilon":
             # By which rule it counts depends on the charge.
-            most = "up to " if after.delta and not after.used_up else ""
+            most = "up to " if after.delta and not after.nothing_left else ""
             return f"I spend {price} {of}{waits}; {most}{after.left_text} will be left."
         return f"I spend {price} {of}{waits}; then {after.admits}."
 
@@ -277,7 +277,7 @@ class Offer:
         """What is booked for it, in words."""
         ledger = self._ledger()
         charge = ledger.with_room(self.charge, self.guarantee)
-        return price_text(spent_of(ledger.terms, charge_amounts(ledger.terms, charge).where(ledger.terms.limits)))
+        return price_text(balance_of(ledger.terms, charge_amounts(ledger.terms, charge).where(ledger.terms.limits)))
 
 
 def _candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...]) -> Path | tuple[Any, ...] | None:

@@ -79,7 +79,7 @@ def ledger_facts(path: Path, name: str, wait: float = GLANCE) -> dict[str, Any] 
 
 def _left(standing: Standing) -> str:
     """What is left, before anything else; if it is nothing, whom to ask."""
-    if standing.used_up:
+    if standing.nothing_left:
         return NOTHING_LEFT
     exact = standing.currency == "epsilon" and not standing.delta
     return f"{'' if exact else 'Up to '}{'E' if exact else 'e'}psilon {standing.left_text} is left."

@@ -261,7 +261,7 @@ def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
 
 def _booked(name: str, before: Standing, after: Standing) -> str:
     """How the ledger stands now and how it would: what is booked, and what is left."""
-    most = "up to " if after.delta and not after.used_up else ""
+    most = "up to " if after.delta and not after.nothing_left else ""
     left = f"{most}{after.left_text} will be left" if after.currency == "epsilon" else f"then {after.admits}"
     booked = f"{number_text(after.booked)} of {number_text(after.of)}"
     return f"{name}: {before.so_far} is booked now, {booked} with this release; {left}."

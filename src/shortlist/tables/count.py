@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
-from shortlist._arrays import named_type
-from shortlist._runtime import late
+from shortlist._arrays import describe_type
+from shortlist._runtime import lazy_import
 from shortlist._text import kind_of_words
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import GroupedScores, Remote, Scores
@@ -279,7 +279,7 @@ def _engine(
     text.check_unused()
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:
-        count_optional: Callable[[Any, Question, object], Engine | GroupHeld] = late(*optional)
+        count_optional: Callable[[Any, Question, object], Engine | GroupHeld] = lazy_import(*optional)
         return count_optional(source, question, candidates)
     if family & {"duckdb", "_duckdb"} and hasattr(source, "columns"):
         return count_relation(source, question, candidates)
@@ -293,5 +293,5 @@ def _no_table(source: object) -> TypeError:
     words = "; con.sql(...) gives a relation" if name == "DuckDBPyConnection" else ""
     return TypeError(
         "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
-        f"DataFrame, not {named_type(source)}{words}"
+        f"DataFrame, not {describe_type(source)}{words}"
     )

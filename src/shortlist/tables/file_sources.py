@@ -13,7 +13,7 @@ import re
 from pathlib import PurePath
 from typing import IO, Any
 
-from shortlist._files import check_path, literal, note_engine, quoted, spill_folder
+from shortlist._files import check_path, literal, note_engine, quote_name, spill_folder
 from shortlist._runtime import IMPORTS
 from shortlist._text import meant
 from shortlist.errors import bad_value
@@ -86,7 +86,7 @@ def _parquet(run: sql.Run, path: str, files: list[str], wanted: tuple[str, ...])
     schemas = [_types(run, file) for file in files]
     if any(types.get(name) != schemas[0].get(name) for types in schemas for name in wanted):
         raise TableError(f"{path} cannot be counted: its files must have the same types in the columns that are read")
-    columns = {column: quoted(column) for column in schemas[0]}
+    columns = {column: quote_name(column) for column in schemas[0]}
     return sql.TableSource(f"read_parquet({_listed(files)})", columns, schemas[0])
 
 
@@ -99,7 +99,7 @@ def _json(files: list[str], wanted: tuple[str, ...]) -> sql.TableSource:
     names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in wanted)
     options = f"format = 'newline_delimited', records = true, columns = {{{names}}}"
     relation = f"read_json({_listed(files)}{_packed(files)}, {options})"
-    columns = {name: quoted(name) for name in wanted}
+    columns = {name: quote_name(name) for name in wanted}
     return sql.TableSource(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
 
 

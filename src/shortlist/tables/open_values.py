@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist._arrays import FRAMES, Engine, Frame, named_type
-from shortlist._runtime import late
+from shortlist._arrays import FRAMES, Engine, Frame, describe_type
+from shortlist._runtime import lazy_import
 from shortlist.errors import bad_type
 from shortlist.scores import Grid
 from shortlist.tables.dialect import TextForm
@@ -61,8 +61,8 @@ def open_values(rows: Any, question: ValueQuestion, memory: str | None, text: Te
     if optional is not None:
         module, look, place, place_groups, engine = optional
         way = place_groups if grouped else place
-        looked = late(module, look)(rows, question)
-        return _opened(question, looked, engine, lambda grid, tell: late(module, way)(rows, question, grid))
+        looked = lazy_import(module, look)(rows, question)
+        return _opened(question, looked, engine, lambda grid, tell: lazy_import(module, way)(rows, question, grid))
     if family & {"duckdb", "_duckdb"}:
         relation: Any = groups_in_relation if grouped else places_in_relation
         looked = look_at_relation(rows, question)
@@ -73,7 +73,7 @@ def open_values(rows: Any, question: ValueQuestion, memory: str | None, text: Te
         return _opened(question, look_at_frame(rows, question), library, lambda grid, tell: frame(rows, question, grid))
     raise TypeError(
         "rows must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table, a Spark DataFrame, "
-        f"or (without user and value) a list of numbers, not {named_type(rows)}"
+        f"or (without user and value) a list of numbers, not {describe_type(rows)}"
     )
 
 

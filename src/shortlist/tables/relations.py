@@ -6,7 +6,7 @@ import contextlib
 import weakref
 from typing import Any
 
-from shortlist._files import quoted
+from shortlist._files import quote_name
 from shortlist.release_io import own_frame
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
@@ -38,7 +38,7 @@ def _counted(
 
     question.check_columns(relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    source = sql.TableSource(view, {column: quoted(column) for column in types}, types, from_memory=True)
+    source = sql.TableSource(view, {column: quote_name(column) for column in types}, types, from_memory=True)
     source.check(question)
     kinds = [source.kind(item) for item in question.items]
     frame = own_frame("duckdb", [sql.TYPES[kind] for kind in kinds])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist._arrays import Frame
-from shortlist._files import bytewise, unnested
+from shortlist._files import bytewise, unnest
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
 from shortlist.tables.caps import BETWEEN, Cap
@@ -183,7 +183,7 @@ def listed(rows: list[Row], source: TableSource, question: Question) -> str:
     """A public list as a table of the items' own kinds."""
     columns = zip(*rows, strict=True)
     parts = [
-        unnested(column, TYPES[source.kind(item)], key)
+        unnest(column, TYPES[source.kind(item)], key)
         for column, key, item in zip(columns, question.keys, question.items, strict=True)
     ]
     return f"SELECT {', '.join(parts)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._files import bytewise, quoted
+from shortlist._files import bytewise, quote_name
 from shortlist.scores import Grid
 from shortlist.tables import sql
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
@@ -256,7 +256,7 @@ def _from_files(
 
 def _source(relation: Any, view: str) -> sql.TableSource:
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    return sql.TableSource(view, {column: quoted(column) for column in types}, types, from_memory=True)
+    return sql.TableSource(view, {column: quote_name(column) for column in types}, types, from_memory=True)
 
 
 def look_at_relation(relation: Any, question: ValueQuestion) -> Looked:

@@ -15,7 +15,7 @@ from shortlist.exact.noise import EXPONENTIAL, Noise
 from shortlist.exact.reals import Contest, to_float
 from shortlist.mechanisms.stream import Rules
 from shortlist.sampling.race import Runner
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 from shortlist.utility.quadrature import (
     DECIDED_CHANCE,
     Block,
@@ -402,17 +402,17 @@ def race_of(scores: Scores, threshold: int | float, k: int, scale: Fraction, lin
 class Hybrid(Protocol):
     """A mechanism that names at most k, those ahead of a noisy threshold."""
 
-    def _validate_public(self, scores: object, question: ScoreWords, /) -> Scores: ...
+    def _validate_public(self, scores: object, question: QuestionOptions, /) -> Scores: ...
 
     def _law(self, scores: Scores, /) -> LineRace: ...
 
 
-def probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+def probabilities(self: Hybrid, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...], float]:
     """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
     return self._law(self._validate_public(scores, question)).sets()
 
 
-def success_probability(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> float:
+def success_probability(self: Hybrid, scores: object, **question: Unpack[QuestionOptions]) -> float:
     """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
 
     Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
@@ -420,7 +420,7 @@ def success_probability(self: Hybrid, scores: object, **question: Unpack[ScoreWo
     return self._law(self._validate_public(scores, question)).right()
 
 
-def quality(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+def quality(self: Hybrid, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
     """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
 
     `top` is `success_probability`; where nobody is above the threshold all four are.
@@ -428,11 +428,11 @@ def quality(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Qua
     return self._law(self._validate_public(scores, question)).quality()
 
 
-def inclusion_probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+def inclusion_probabilities(self: Hybrid, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
     """P[candidate i is released], for every candidate: exact, to 1e-9."""
     return self._law(self._validate_public(scores, question)).inclusion()
 
 
-def number_released(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+def number_released(self: Hybrid, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
     """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
     return self._law(self._validate_public(scores, question)).numbers()

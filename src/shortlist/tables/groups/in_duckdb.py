@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Frame
-from shortlist._files import bytewise, unnested
+from shortlist._files import bytewise, unnest
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Kind, Row, kind_of
 from shortlist.tables.groups.grouping import Grouping, candidates_of_groups
@@ -143,15 +143,15 @@ def own_lists(lists: list[list[Row]], kinds: list[Kind], keys: Sequence[str]) ->
     rows = [(n, *row) for n, each in enumerate(lists) for row in each]
     parts = zip(*rows, strict=True)
     types = ["INTEGER", *(TYPES[kind] for kind in kinds)]
-    columns = (unnested(part, kind, name) for part, kind, name in zip(parts, types, ("n", *keys), strict=True))
+    columns = (unnest(part, kind, name) for part, kind, name in zip(parts, types, ("n", *keys), strict=True))
     return f"{OWN}SELECT {', '.join(columns)}"
 
 
 def numbered_groups(listed: list[Row], kinds: list[Kind], grouping: Grouping) -> str:
     """(n, key) of the public keys, as the columns of a SELECT."""
     columns = zip(zip(*listed, strict=True), kinds, grouping.keys, strict=True)
-    parts = [unnested(cells, TYPES[kind], key) for cells, kind, key in columns]
-    return ", ".join([unnested(range(len(listed)), "INTEGER", "n"), *parts])
+    parts = [unnest(cells, TYPES[kind], key) for cells, kind, key in columns]
+    return ", ".join([unnest(range(len(listed)), "INTEGER", "n"), *parts])
 
 
 def _named(source: TableSource, question: Question) -> str:
@@ -240,7 +240,7 @@ class DuckDBGroups:
     def keys(self, groups: Sequence[int]) -> list[Row]:
         if not groups:
             return []
-        wanted = unnested(groups, "BIGINT", "n")
+        wanted = unnest(groups, "BIGINT", "n")
         rows = self.run(
             f"SELECT n, {', '.join(self.key)} FROM {self.names.groups} SEMI JOIN (SELECT {wanted}) USING (n)"
         )
@@ -269,7 +269,7 @@ class DuckDBGroups:
         for start in range(0, len(wanted), AT_ONCE):
             cells = zip(*wanted[start : start + AT_ONCE], strict=True)
             columns = zip(cells, ("place", "n", column, "rank"), strict=True)
-            table = ", ".join(unnested(part, "BIGINT", name) for part, name in columns)
+            table = ", ".join(unnest(part, "BIGINT", name) for part, name in columns)
             rows += self.run(
                 f"WITH wanted AS MATERIALIZED (SELECT {table}) SELECT place, {shown} FROM ({numbered}) AS numbered "
                 f"JOIN wanted USING (n, {column}, rank){named}"
