@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from _thread import RLock
-from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from functools import cache
 from importlib import import_module
@@ -64,15 +63,11 @@ Kind = TypeVar("Kind", bound=type)
 def replace_fields(record: Record, **changes: Any) -> Record:
     """A frozen, slotted dataclass with other values in some fields, which must be fit for it: nothing is checked again.
 
-    It is `dataclasses.replace` in a fifth of the time, for what is made anew in every call.
+    It is quicker than `dataclasses.replace`, for what is made anew in every call.
     """
-    kind: Any = type(record)
-    read, writers = _slots(kind)
-    copy: Record = object.__new__(kind)
-    for write, value in zip(writers, read(record), strict=True):
-        write(copy, value)
-    for name, value in changes.items():
-        object.__setattr__(copy, name, value)
+    copy: Record = object.__new__(type(record))
+    for name in record.__slots__:  # type: ignore[attr-defined]
+        object.__setattr__(copy, name, changes[name] if name in changes else getattr(record, name))
     return copy
 
 
@@ -107,9 +102,3 @@ def refuse_changes(kind: Kind, words: str) -> Kind:
     record: Any = kind
     record.__setattr__ = record.__delattr__ = refuse
     return kind
-
-
-@cache
-def _slots(kind: Any) -> tuple[Callable[[object], tuple[Any, ...]], list[Callable[[object, Any], None]]]:
-    """What reads all fields of a class, and what writes each."""
-    return attrgetter(*kind.__slots__), [getattr(kind, name).__set__ for name in kind.__slots__]

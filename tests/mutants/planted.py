@@ -213,7 +213,7 @@ _PRIVACY = [
              "ledger/test_filter_deltas.py", "a delta is given back"),
     _planted("ledger/filter.py", "epsilon = Fraction(part.epsilon) * part.rounds", "epsilon = Fraction(part.epsilon)",
              "ledger/test_filter.py accounting/test_thinned_range.py", "many rounds at the price of one"),
-    _planted("ledger/filter.py", "return 0.0 - up(-exact) if left else up(exact)", "return up(exact)",
+    _planted("ledger/filter.py", "to_float = down if left else up", "to_float = up",
              "ledger/test_filter_balance.py", "what is left is rounded up: more than there is"),
     _planted("ledger/filter.py", "Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta) - converted)",
              "Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta))",

@@ -29,10 +29,9 @@ from shortlist.cli.output import (
     print_table,
     read_budget,
 )
-from shortlist.ledger.chain import LedgerEntry, user_name
+from shortlist.ledger.chain import WAIT, LedgerEntry, user_name
 from shortlist.ledger.filter import HAIR
 from shortlist.ledger.ledger import of_server, on_server, public_path
-from shortlist.ledger.sqlite import WAIT
 from shortlist.pages.ledger_page import DELTA, cost_in_words, ledger_columns
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP

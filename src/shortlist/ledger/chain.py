@@ -130,6 +130,8 @@ def check_open(path: str, here: State) -> None:
         raise LedgerError(f"{path} was closed for good and books nothing more: {here.closed}")
 
 
+WAIT = 600.0
+"""Seconds to wait for another process before giving up with an error; one charge holds the lock for milliseconds."""
 MOST_ENTRIES = 2**53
 LONGEST_TERMS = 100_000
 """Characters of the terms, which take some hundreds."""

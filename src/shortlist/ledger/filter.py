@@ -230,8 +230,9 @@ def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> 
     ValueError
         if more is kept than was reserved: the worst case was not reserved.
     """
-    epsilon = _difference(reserved.epsilon, cost.epsilon) if "pure" in currencies else Fraction(0)
-    curve = _difference(reserved.curve, cost.curve) if "zcdp" in currencies else Fraction(0)
+    left = reserved - cost
+    epsilon = (left.epsilon or Fraction(0)) if "pure" in currencies else Fraction(0)
+    curve = (left.curve or Fraction(0)) if "zcdp" in currencies else Fraction(0)
     if epsilon < 0 or curve < 0 or cost.delta > reserved.delta:
         raise ValueError("kept must not be more than was reserved: reserve the worst case before the call")
     return Amounts(epsilon, curve, Fraction(0))
@@ -240,12 +241,10 @@ def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> 
 def balance(amounts: Amounts, order: float | None, *, left: bool = False) -> Balance:
     """Amounts as floats: rounded up, or down for what is left."""
 
-    def rounded(exact: Fraction) -> float:
-        return 0.0 - up(-exact) if left else up(exact)
-
-    epsilon, curve = (None if one is None else rounded(one) for one in (amounts.epsilon, amounts.curve))
+    to_float = down if left else up
+    epsilon, curve = (None if one is None else to_float(one) for one in (amounts.epsilon, amounts.curve))
     rho, renyi = (curve, None) if order is None else (None, curve)
-    return Balance(epsilon, rho, renyi, rounded(amounts.delta))
+    return Balance(epsilon, rho, renyi, to_float(amounts.delta))
 
 
 def left_of(limits: Amounts, total: Amounts) -> Amounts:
@@ -263,10 +262,6 @@ def _sum(first: Fraction | None, second: Fraction | None) -> Fraction | None:
 
 def _within(total: Fraction | None, limit: Fraction | None) -> bool:
     return total is not None and limit is not None and total <= limit
-
-
-def _difference(reserved: Fraction | None, cost: Fraction | None) -> Fraction:
-    return Fraction(0) if reserved is None or cost is None else reserved - cost
 
 
 KINDS: dict[str, Callable[..., PureDP | ZCDP | ApproxDP]] = {"PureDP": PureDP, "ZCDP": ZCDP, "ApproxDP": ApproxDP}

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from shortlist._runtime import lazy_import
+from shortlist._runtime import forward, lazy_import
 from shortlist._text import kind_of_words
 from shortlist.accounting.checks import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_value
 from shortlist.ledger.chain import (
     MOST_ENTRIES,
+    WAIT,
     LedgerEntry,
     LedgerError,
     Store,
@@ -38,7 +39,6 @@ from shortlist.ledger.filter import (
     outcome_cost,
     share_of,
 )
-from shortlist.ledger.sqlite import WAIT, SqliteStore, make
 
 PAGES = "shortlist.pages.ledger_page"
 """What writes about a ledger for people. It is loaded when somebody reads: no charge depends on it."""
@@ -71,8 +71,9 @@ def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Te
         return store
     place = check_path(path)
     if terms is not None and not os.path.lexists(place):
-        make(place, terms())
-    return SqliteStore(place, wait)
+        lazy_import("shortlist.ledger.sqlite", "make")(place, terms())
+    file: Store[Any] = lazy_import("shortlist.ledger.sqlite", "SqliteStore")(place, wait)
+    return file
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,25 +290,14 @@ class Ledger:
         """How it stands, in one number; of a closed one first that it is; below, its delta."""
         return str(lazy_import(PAGES, "describe_ledger")(self.terms, self.closed, self._store.state()))
 
-    @property
-    def path(self) -> str:
-        """Where it is: the file, or the server's address without any password."""
-        return self._store.path
-
-    @property
-    def name(self) -> str:
-        """In short: the name of the file without its folder, or that of the ledger on its server."""
-        return self._store.name
-
-    @property
-    def terms(self) -> Terms:
-        """Budget, split, order and exact limits, as fixed when the ledger was made."""
-        return self._store.origin.terms
-
-    @property
-    def budget(self) -> Guarantee:
-        """What all releases together keep."""
-        return self.terms.budget
+    path: str = forward("_store.path")
+    """Where it is: the file, or the server's address without any password."""
+    name: str = forward("_store.name")
+    """In short: the name of the file without its folder, or that of the ledger on its server."""
+    terms: Terms = forward("_store.origin.terms")
+    """Budget, split, order and exact limits, as fixed when the ledger was made."""
+    budget: Guarantee = forward("_store.origin.terms.budget")
+    """What all releases together keep."""
 
     @property
     def closed(self) -> str:

@@ -27,6 +27,7 @@ from shortlist.ledger.chain import (
     LONGEST_TERMS,
     MISTAKES,
     NAMES,
+    WAIT,
     WORDS,
     Charged,
     Found,
@@ -47,8 +48,6 @@ from shortlist.ledger.chain import (
 )
 from shortlist.ledger.filter import RELATIONS, STATED, ZERO, Amounts, State, Terms, admit
 
-WAIT = 600.0
-"""Seconds to wait for another process before giving up with an error; one charge holds the lock for milliseconds."""
 BRIEFLY = 0.02
 """Seconds that one try waits inside SQLite, deaf to interrupts: long enough for a writer to outlast readers."""
 PAUSES = 0.001, 0.05
