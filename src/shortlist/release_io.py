@@ -268,23 +268,34 @@ def part(fields: Mapping[str, Codec], optional: Collection[str] = ()) -> Codec:
     return Codec(write, read)
 
 
-def record(kind: type, fields: dict[str, Codec], own: dict[str, str] | None = None) -> Codec:
-    """An object with these very keys; what it means is checked by the class. `own` are fields it calls otherwise."""
-    attribute, inner = {name: (own or {}).get(name, name) for name in fields}, part(fields)
+BY_TYPE = {
+    "float": REAL, "int": WHOLE, "bool": FLAG, "str": TEXT, "int | float": NUMBER, "float | None": optional(REAL),
+    "tuple[float, ...]": list_of(REAL, tuple), "tuple[str, ...]": list_of(TEXT, tuple),
+}  # fmt: skip
+"""How a field of a dataclass is written, by its annotation."""
+
+
+def record(kind: type, **others: Codec | None) -> Codec:
+    """A dataclass as an object of its fields, by their names without "_"; what it means is checked by the class.
+
+    `others` has the fields that are not of a plain type, and None for those that are not written.
+    """
+    kinds = {one.name: str(one.type) for one in fields(kind) if others.get(one.name, one) is not None}
+    own = {name.lstrip("_"): name for name in kinds}
+    inner = part({short: others.get(name) or BY_TYPE[kinds[name]] for short, name in own.items()})
 
     def read(content: Any) -> Any:
-        arguments = {attribute[name]: value for name, value in inner.read(content).items()}
+        arguments = {own[name]: value for name, value in inner.read(content).items()}
         try:
             return kind(**arguments)
         except (ValueError, TypeError, OverflowError):
             raise Damaged(f"this is no {kind.__name__}") from None
 
-    return Codec(lambda value: inner.write({name: getattr(value, attribute[name]) for name in fields}), read)
+    return Codec(lambda value: inner.write({name: getattr(value, own[name]) for name in own}), read)
 
 
-def one_of(what: str, kinds: dict[type, dict[str, Codec]]) -> Codec:
+def one_of(what: str, records: Mapping[type, Codec]) -> Codec:
     """One of several records, told by its `kind`."""
-    records = {kind: record(kind, fields) for kind, fields in kinds.items()}
     codecs = {kind.__name__: codec for kind, codec in records.items()}
 
     def write(value: Any) -> dict[str, Any]:
@@ -396,60 +407,33 @@ class Document:
         raise ValueError(f"this is no {self.name} that shortlist can read: {reason}")
 
 
-REALS = list_of(REAL, tuple)
-GUARANTEES: dict[type, dict[str, Codec]] = {
-    PureDP: {"epsilon": REAL},
-    ApproxDP: {"epsilon": REAL, "delta": REAL},
-    ZCDP: {"rho": REAL, "delta": REAL},
-    RenyiDP: {"orders": REALS, "epsilons": REALS},
-    BoundedRange: {"epsilon": REAL},
-    ThinnedRange: {"epsilon": REAL, "rounds": WHOLE, "delta": REAL},
-    GumbelDP: {"mu": REAL, "k": WHOLE, "monotone": FLAG},
-    ExPost: {"epsilon": REAL, "cost": REAL},
-}
-GUARANTEES[Composition] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
+PLAIN_GUARANTEES: tuple[type, ...] = (PureDP, ApproxDP, ZCDP, RenyiDP, BoundedRange, ThinnedRange, GumbelDP, ExPost)
+GUARANTEES = {kind: record(kind) for kind in PLAIN_GUARANTEES}
+PLAIN_GUARANTEE = one_of("a guarantee", dict(GUARANTEES))
+GUARANTEES[Composition] = record(
+    Composition, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)
+)
 """Compositions are flat: `compose` counts parts, it does not nest them."""
-RUNS: dict[type, dict[str, Codec]] = {
-    NegativeBinomial: {"gamma": REAL, "eta": REAL},
-    Poisson: {"mean": REAL},
-    Binomial: {"n": WHOLE, "p": REAL},
+RUNS: dict[type, Codec] = {
+    NegativeBinomial: record(NegativeBinomial),
+    Poisson: record(Poisson),
+    Binomial: record(Binomial),
 }
-RUNS[Capped] = {"runs": one_of("a number of runs", dict(RUNS)), "cap": WHOLE}
-GUARANTEES[Mixed] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
-GUARANTEES[Tuned] = {"base": one_of("a guarantee", dict(GUARANTEES)), "runs": one_of("a number of runs", RUNS)}
+RUNS[Capped] = record(Capped, runs=one_of("a number of runs", dict(RUNS)))
+GUARANTEES[Mixed] = record(Mixed, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple))
+GUARANTEES[Tuned] = record(Tuned, base=one_of("a guarantee", dict(GUARANTEES)), runs=one_of("a number of runs", RUNS))
 GUARANTEE = one_of("a guarantee", GUARANTEES)
-LAW = record(
-    GapLaw,
-    {
-        "noise": word("exponential", "laplace", "geometric"),
-        "threshold": NUMBER,
-        "query_rate": POSITIVE,
-        "threshold_rate": POSITIVE,
-        "centre": REAL,
-    },
-)
-EVIDENCE = one_of(
-    "evidence",
-    {ChainedGaps: {"deviation": POSITIVE}, ThresholdGaps: {"laws": list_of(LAW, tuple)}, EndedGaps: {"law": LAW}},
-)
-ANSWER = record(
-    Answer,
-    {
-        "above": FLAG,
-        "gap": optional(REAL),
-        "cost": REAL,
-        "branch": word(*BRANCHES),
-        "law": optional(LAW),
-    },
-    own={"law": "_law"},
-)
-BALANCE = record(Balance, {"epsilon": optional(REAL), "rho": optional(REAL), "renyi": optional(REAL), "delta": REAL})
-RECEIPT = record(
-    Receipt,
-    {"ledger": TEXT, "entry": WHOLE, "budget": TEXT, "spent": BALANCE, "remaining": BALANCE, "head": TEXT,
-     "purpose": TEXT},
-)  # fmt: skip
-FRAME = record(Frame, {"engine": TEXT, "types": list_of(TEXT, tuple)})
+NOISE = word("exponential", "laplace", "geometric")
+LAW = record(GapLaw, noise=NOISE, query_rate=POSITIVE, threshold_rate=POSITIVE)
+EVIDENCE = one_of("evidence", {
+    ChainedGaps: record(ChainedGaps, deviation=POSITIVE),
+    ThresholdGaps: record(ThresholdGaps, laws=list_of(LAW, tuple)),
+    EndedGaps: record(EndedGaps, law=LAW),
+})  # fmt: skip
+ANSWER = record(Answer, branch=word(*BRANCHES), _law=optional(LAW))
+BALANCE = record(Balance)
+RECEIPT = record(Receipt, spent=BALANCE, remaining=BALANCE, balance=None)
+FRAME = record(Frame, engine=TEXT)
 
 COMMON: dict[str, Codec] = {
     "items": optional(list_of(LABEL)),
@@ -473,7 +457,7 @@ NUMBERS: dict[str, Codec] = {"values": list_of(REAL), "gaps": list_of(REAL)}
 """One number for each item, where the mechanism releases them."""
 
 EXTRAS: dict[str, Codec] = {
-    "margins": list_of(record(Margin, {"error": REAL, "half_width": REAL})),
+    "margins": list_of(record(Margin)),
     "used": TEXT,
     "k": WHOLE,
     "stopped": FLAG,
