@@ -210,8 +210,8 @@ class Readable:
 
     EXAMPLE: ClassVar[str]
     """A file that `save` may write."""
-    PAGES: ClassVar[dict[str, tuple[str, str]]]
-    """Which function of which module of `pages` writes the summary, the remarks, a plot and a report."""
+    PAGES: ClassVar[dict[str, str]] = {}
+    """Functions of `pages` that are written in place of those for one list."""
 
     if TYPE_CHECKING:
         guarantee: Guarantee
@@ -228,23 +228,23 @@ class Readable:
         def _identity(self) -> Hashable: ...
         def _lists(self) -> list[Release]: ...
 
-    def _page(self, what: str, *arguments: Any) -> Any:
-        return lazy_import(*self.PAGES[what])(self, *arguments)
+    def _page(self, module: str, name: str, *arguments: Any) -> Any:
+        return lazy_import(f"shortlist.pages.{module}", self.PAGES.get(name, name))(self, *arguments)
 
     @property
     def summary(self) -> str:
         """What came out, what it can give away and what is left, in a few sentences."""
-        return str(self._page("summary"))
+        return str(self._page("summary", "in_words"))
 
     @property
     def remarks(self) -> list[str]:
         """How to read the table: sentences that hold for what came out, none if it speaks for itself."""
-        return list(self._page("remarks"))
+        return list(self._page("summary", "remarks"))
 
     @property
     def note(self) -> str:
         """All that goes with the table where nobody prints it: into the metadata of a frame or of a file."""
-        return str(lazy_import("shortlist.pages.summary", "note_of")(self))
+        return str(self._page("summary", "note_of"))
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from.
@@ -314,7 +314,7 @@ class Readable:
         title
             What the list is, for its heading; the number of items, or of lists, if left out.
         """
-        self._page("report", path, title)
+        self._page("release_page", "write_release", path, title)
 
     def texts(self, most: int | None = None) -> dict[str, list[str]]:
         """The table as a person reads it: numbers to six digits or with their margin, labels fit for a terminal.
@@ -352,7 +352,7 @@ class Readable:
         )
 
     def _notes(self) -> list[str]:
-        return list(lazy_import("shortlist.pages.summary", "notes_in_words")(self))
+        return list(self._page("summary", "notes_in_words"))
 
     def _first(self, most: int | None) -> Self:
         return self
@@ -436,10 +436,6 @@ class Release(Readable):
     extras: Extras = NOTHING_ELSE
 
     EXAMPLE = "top10.json"
-    PAGES: ClassVar[dict[str, tuple[str, str]]] = {
-        "summary": ("shortlist.pages.summary", "in_words"), "remarks": ("shortlist.pages.summary", "remarks"),
-        "plot": ("shortlist.pages.plots", "plot_release"), "report": ("shortlist.pages.release_page", "write_release"),
-    }  # fmt: skip
     margins: ClassVar[list[Margin] | None] = forward("extras.margins")
     soft_max: ClassVar[float | None] = forward("extras.soft_max")
     soft_min: ClassVar[float | None] = forward("extras.soft_min")
@@ -592,7 +588,7 @@ class Release(Readable):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
-        axes: Axes = self._page("plot", ax)
+        axes: Axes = self._page("plots", "plot_release", ax)
         return axes
 
     def _identity(self) -> Hashable:
@@ -657,10 +653,9 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
     item_columns: tuple[str, ...] = ()
 
     EXAMPLE = "lists.json"
-    PAGES: ClassVar[dict[str, tuple[str, str]]] = {
-        "summary": ("shortlist.pages.summary", "groups_in_words"),
-        "remarks": ("shortlist.pages.summary", "groups_remarks"),
-        "plot": ("shortlist.pages.plots", "plot_groups"), "report": ("shortlist.pages.release_page", "write_groups"),
+    PAGES: ClassVar[dict[str, str]] = {
+        "in_words": "groups_in_words", "remarks": "groups_remarks", "plot_release": "plot_groups",
+        "write_release": "write_groups",
     }  # fmt: skip
     used: ClassVar[None] = None
     """Which way a list went stands in its own release."""
@@ -698,7 +693,7 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
 
     def plot(self) -> list[Axes]:
         """Draw the lists side by side, 12 at most. Returns one matplotlib Axes for each."""
-        panels: list[Axes] = self._page("plot")
+        panels: list[Axes] = self._page("plots", "plot_release")
         return panels
 
     def _identity(self) -> Hashable:

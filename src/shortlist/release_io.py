@@ -86,12 +86,12 @@ def _short(digits: str) -> int:
 
 
 def _exactly(kind: type, what: str) -> Codec:
-    def checked(value: Any) -> Any:
+    def check(value: Any) -> Any:
         if type(value) is not kind:
             raise Damaged(f"{what} is wanted")
         return value
 
-    return Codec(kind, checked)
+    return Codec(kind, check)
 
 
 def _write_real(value: float) -> float | str:
