@@ -735,7 +735,7 @@ def check_neighbors(terms: Terms, before: State, unit: str) -> None:
 def after_charge(terms: Terms, before: State, *guarantees: Guarantee, unit: str = "") -> State:
     """Where a ledger would stand after a charge of the first that has room.
 
-    It raises as `check_neighbors`, `countable` and `admitted` do.
+    It raises as `check_neighbors`, `countable_costs` and `admit` do.
     """
     check_neighbors(terms, before, unit)
     costs = [cost for _, cost in countable_costs(terms, guarantees)]
