@@ -210,8 +210,6 @@ class Readable:
 
     EXAMPLE: ClassVar[str]
     """A file that `save` may write."""
-    PAGES: ClassVar[dict[str, str]] = {}
-    """Functions of `pages` that are written in place of those for one list."""
 
     if TYPE_CHECKING:
         guarantee: Guarantee
@@ -229,7 +227,7 @@ class Readable:
         def _lists(self) -> list[Release]: ...
 
     def _page(self, module: str, name: str, *arguments: Any) -> Any:
-        return lazy_import(f"shortlist.pages.{module}", self.PAGES.get(name, name))(self, *arguments)
+        return lazy_import(f"shortlist.pages.{module}", name)(self, *arguments)
 
     @property
     def summary(self) -> str:
@@ -653,10 +651,6 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
     item_columns: tuple[str, ...] = ()
 
     EXAMPLE = "lists.json"
-    PAGES: ClassVar[dict[str, str]] = {
-        "in_words": "groups_in_words", "remarks": "groups_remarks", "plot_release": "plot_groups",
-        "write_release": "write_groups",
-    }  # fmt: skip
     used: ClassVar[None] = None
     """Which way a list went stands in its own release."""
 
@@ -693,7 +687,7 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
 
     def plot(self) -> list[Axes]:
         """Draw the lists side by side, 12 at most. Returns one matplotlib Axes for each."""
-        panels: list[Axes] = self._page("plots", "plot_release")
+        panels: list[Axes] = self._page("plots", "plot_groups")
         return panels
 
     def _identity(self) -> Hashable:

@@ -9,8 +9,7 @@ import pytest
 
 from shortlist import Scores
 from shortlist.accounting.guarantees import delta_of_group, renyi_of_group
-from shortlist.audit.enumeration import alike, prove
-from shortlist.audit.prove import law_of
+from shortlist.audit import alike, certify, prove
 from shortlist.mechanisms import NoisyMax, OneshotTopK, TopKWithGaps
 from shortlist.privacy import (
     ZCDP,
@@ -75,7 +74,7 @@ def test_a_mechanism_keeps_the_promise_of_its_group_on_a_box(mechanism, size):
     """By certified laws; two thirds of it are refuted, and so is what one person is promised."""
 
     def law(x):
-        return law_of(mechanism, Scores(list(x), monotone=True))
+        return certify(mechanism, Scores(list(x), monotone=True))
 
     pairs = list(set(at_distance(2, 1, size)))
     same = partial(alike, exchangeable=True, shift_invariant=True)

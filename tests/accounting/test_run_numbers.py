@@ -7,8 +7,8 @@ import pytest
 from flint import arb, ctx
 
 from shortlist.accounting.tuned import RunLaw, pure_cost
-from shortlist.audit.certified.base import chances, generating
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
+from studies.broken.run_numbers import chances, generating
 
 LAWS = [
     NegativeBinomial(mean=3, eta=-0.5),

@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 
 from shortlist import Ledger, Scores
 from shortlist.accounting.curves import SMALL, largest_range, pure_rho, range_rho
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import certify, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK, JointTopK, LargeGap, NoisyMax, OneshotTopK
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.pate import PATE, MultiLabelPATE
@@ -209,7 +209,7 @@ def divergence(mechanism: NoisyMax, here: list[float], there: list[float]) -> ar
 
 
 def of_law(mechanism: NoisyMax, x: list[float]) -> list[arb]:
-    law = law_of(mechanism, Scores(x, sensitivity=1, monotone=True))
+    law = certify(mechanism, Scores(x, sensitivity=1, monotone=True))
     return [law.chances[outcome] for outcome in sorted(law.chances, key=repr)]  # type: ignore[union-attr]
 
 

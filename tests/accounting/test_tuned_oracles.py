@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 
 from shortlist.accounting.curves import Curves, gaussian
 from shortlist.accounting.tuned import RunLaw, _Ratios, base_of, pure_cost
-from shortlist.audit.certified.base import chances
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
+from studies.broken.run_numbers import chances
 
 TEN, GEOMETRIC, HUNDRED = NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)
 

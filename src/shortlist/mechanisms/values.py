@@ -6,16 +6,17 @@ import math
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
-from shortlist.exact.noise import GAUSSIAN, LAPLACE
+from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
 from shortlist.exact.reals import floor_of, floor_to_float, total
-from shortlist.exact.thresholds import certify_rate, gaussian_rate
+from shortlist.exact.search import bisect
+from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -23,6 +24,7 @@ from shortlist.mechanisms.base import (
     Budgeted,
     Draws,
     Outcome,
+    Request,
     check_budget,
     check_draws,
     check_k,
@@ -34,26 +36,26 @@ from shortlist.mechanisms.base import (
     part_of,
     plain_budget,
 )
-from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offers_choice
+from shortlist.mechanisms.race import NoisyRace
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Field, Work, race
+from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.scores import QuestionOptions, Scores
-from shortlist.utility.quality import Quality
-from shortlist.utility.race import OneshotLaw
-from shortlist.utility.values import RoundedNoise, histogram_noise
+
+if TYPE_CHECKING:
+    from shortlist.utility.quality import Quality
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
 @described
-class NoisyHistogram(Budgeted[Budget]):
+class NoisyHistogram(NoisyRace[Budget]):
     """Noise on every count, the k largest released in order with their values: whole numbers, one price for every k.
 
     Promise: the budget, for scores of which one person, added, moves `most` at most, all in one direction and each by
@@ -87,7 +89,8 @@ class NoisyHistogram(Budgeted[Budget]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-histogram.md#proof"
-    exchangeable: ClassVar[bool] = True
+
+    inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", check_k(self.k))
@@ -102,17 +105,24 @@ class NoisyHistogram(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """The budget; where Laplace noise was the narrower, its epsilon alone."""
-        if isinstance(self.guarantee, ApproxDP) and histogram_noise(self.guarantee, self.most, ONE).noise is LAPLACE:
+        if isinstance(self.guarantee, ApproxDP) and self._kind is LAPLACE:
             return PureDP(self.guarantee.epsilon)
         return self.guarantee
-
-    @property
-    def ordered(self) -> bool:
-        return True
 
     def noise(self, scores: Scores) -> RoundedNoise:
         """The noise on each count: a public law, from which margins follow."""
         return histogram_noise(self.guarantee, self.most, scores.largest_sensitivity)
+
+    @property
+    def _kind(self) -> Noise:
+        return histogram_noise(self.guarantee, self.most, ONE).noise
+
+    def _scale(self, scores: Scores) -> Fraction:
+        return self.noise(scores).scale
+
+    def _noise_for(self, scores: Scores) -> tuple[Noise, Fraction]:
+        noisy = self.noise(scores)
+        return noisy.noise, noisy.scale
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -128,12 +138,11 @@ class NoisyHistogram(Budgeted[Budget]):
             raise TypeError("a histogram is of whole numbers: give counts as integers, not as floats")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        noisy = self.noise(scores)
-        finish = race(scores._numbers, k=self.k, scale=noisy.scale, noise=noisy.noise, source=source, work=self.work)
+        noisy, finish = self.noise(scores), self._race(scores, source)
         values = [float(floor_of(total(score + HALF, [term]))) for score, term in finish.finishes()]
         one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
         extras = Extras(values=values, margins=[one] * len(values))
-        return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
+        return Outcome(finish.indices.tolist(), extras, (self._note(scores),))
 
     def _note(self, scores: Scores) -> str:
         way = "low" if scores._negated else "high"
@@ -144,18 +153,71 @@ class NoisyHistogram(Budgeted[Budget]):
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
-        noisy = self.noise(scores)
-        races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(check_draws(draws), check_source(rng))
+        races = self._rows(scores, draws, check_source(rng))
         return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).undo_negation(scores)
 
-    success_probability = utility.success_probability
-    quality = utility.quality
-    inclusion_probabilities = utility.inclusion_probabilities
 
-    def _law(self, scores: Scores) -> OneshotLaw:
-        """That of one-shot top-k: values change nothing of who is released."""
-        noisy = self.noise(scores)
-        return OneshotLaw.of(scores.values, self.k, noisy.scale, noisy.noise)
+@dataclass(frozen=True, slots=True)
+class RoundedNoise:
+    """The noise on each count: Laplace or Gaussian noise of that scale, the sum rounded to the nearest whole number.
+
+    Its law on whole errors is P[error >= z] = P[scale N >= z - 1/2], so P[|error| <= h] = 1 - 2 P[scale N >= h + 1/2].
+    """
+
+    noise: Noise
+    scale: Fraction
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, before it is rounded."""
+        return float(self.scale) * (math.sqrt(2.0) if self.noise is LAPLACE else 1.0)
+
+
+WIDE_EPSILON = 2.0**40
+"""Laplace noise is far narrower than Gaussian noise from this epsilon on, whatever the cap."""
+
+
+@lru_cache
+def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> RoundedNoise:
+    """For scores of which one person moves `most` at most, each by the sensitivity at most.
+
+    Laplace noise of scale m Delta / epsilon, or Gaussian noise of deviation sqrt(m) Delta / mu; of the two that an
+    (epsilon, delta) budget allows, the one with the smaller deviation.
+    """
+    if isinstance(budget, PureDP):
+        return RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))
+    if isinstance(budget, ZCDP):
+        return RoundedNoise(GAUSSIAN, sensitivity * root_above(most / (2 * Fraction(budget.rho))))
+    narrow = [RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))] if budget.epsilon else []
+    if budget.delta and budget.epsilon < WIDE_EPSILON:
+        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / _rate(budget)))
+    return min(narrow, key=lambda one: one.deviation)
+
+
+def root_above(square: Fraction) -> Fraction:
+    """A float no smaller than the root, and hardly larger."""
+    root = math.sqrt(square)
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return Fraction(root)
+
+
+@lru_cache
+def _rate(budget: ApproxDP) -> Fraction:
+    """mu, rounded down: Gaussian noise of deviation 1 on what moves by mu is certainly within the budget."""
+
+    def too_much(mu: float) -> bool:
+        return not keeps(Fraction(budget.epsilon), budget.delta, Fraction(mu))
+
+    low, high = 0.0, 1.0
+    while not too_much(high):
+        low, high = high, 2 * high
+    return Fraction(bisect(too_much, low, high, _between)[0])
+
+
+def _between(low: float, high: float) -> float | None:
+    """Halves until the points differ by at most 2^-40 of the smaller."""
+    return (low + high) / 2 if high - low > low * 2.0**-40 else None
 
 
 def check_cap(most: object) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
+from shortlist.scores import Scores
 from shortlist.utility.effort import among, is_rough
 from shortlist.utility.quadrature import (
     Block,
@@ -38,6 +39,10 @@ from shortlist.utility.quadrature import (
     tilt,
 )
 from shortlist.utility.quality import Quality, quality_by, ranks_within
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.gaps import ExponentialWithGap
+    from shortlist.mechanisms.race import NoisyMax, NoisyRace
 
 Complexes: TypeAlias = NDArray[np.complex128]
 
@@ -713,18 +718,22 @@ def _checked(s: Floats, k: int) -> tuple[Items, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class OneshotLaw:
-    """The law of the k largest s_i + N_i as one value: what is asked of it are the functions above."""
+class OneshotDistribution:
+    """The k largest s_i + N_i: how likely which of them are released, by the functions above."""
 
     s: Floats
     k: int
     noise: Noise
 
     @classmethod
-    def of(cls, values: Values, k: int, scale: Fraction, noise: Noise) -> OneshotLaw:
+    def of(cls, values: Values, k: int, scale: Fraction, noise: Noise) -> OneshotDistribution:
         """That of exact scores under noise of that scale: s is how far each is above the k-th largest."""
         contest = Contest(values, k, scale, noise, kth_largest(values, k))
         return cls(np.where(values == -np.inf, -np.inf, contest.positions(values)), k, noise)
+
+    def winners(self) -> Floats:
+        """Return P[candidate i wins], of one winner."""
+        return winner_probabilities(self.s, self.noise)
 
     def sets(self) -> dict[tuple[int, ...], float]:
         """P[each set is returned], where there are few."""
@@ -741,3 +750,54 @@ class OneshotLaw:
 
     def inclusion(self) -> Floats:
         return inclusion_probabilities(self.s, self.k, self.noise)
+
+
+@dataclass(frozen=True, slots=True)
+class WinnerDistribution:
+    """One winner, by the chance of every candidate."""
+
+    chances: Floats
+    right: Mask
+    """Who has the largest score."""
+
+    def winners(self) -> Floats:
+        return self.chances
+
+    def success(self) -> float:
+        return float(self.chances[self.right].sum())
+
+    def quality(self) -> Quality:
+        """Of one item all four are equal."""
+        right = self.success()
+        return Quality(top=right, great=right, good=right, recall=right)
+
+
+def noisy_race(mechanism: NoisyRace[Any], scores: Scores) -> OneshotDistribution:
+    """Return the distribution of who is released: gaps and values change nothing of it."""
+    noise, scale = mechanism._noise_for(scores)
+    return OneshotDistribution.of(scores.values, mechanism._winners, scale, noise)
+
+
+def noisy_max(mechanism: NoisyMax, scores: Scores) -> OneshotDistribution | WinnerDistribution:
+    """Return the distribution of the winner; with a prior, of scores that are ahead by the logarithms of weights."""
+    if mechanism.prior is None:
+        return noisy_race(mechanism, scores)
+    chances = winner_probabilities(mechanism.positions(scores), GUMBEL)
+    return WinnerDistribution(chances, scores.values == scores.values.max())
+
+
+def exponential_with_gap(mechanism: ExponentialWithGap, scores: Scores) -> WinnerDistribution:
+    """Return the distribution of the winner; a winner that was given wins."""
+    if mechanism.winner is None:
+        chances = noisy_race(mechanism, scores).winners()
+    else:
+        chances = np.zeros(len(scores))
+        chances[mechanism._place(scores)] = 1.0
+    return WinnerDistribution(chances, scores.values == scores.values.max())
+
+
+DISTRIBUTIONS: dict[str, Any] = {
+    "NoisyRace": noisy_race,
+    "NoisyMax": noisy_max,
+    "ExponentialWithGap": exponential_with_gap,
+}

@@ -8,12 +8,13 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified.lists import law_of_guarded_list as law
+from shortlist.audit.certified import sets
 from shortlist.exact import sequences as sequence_junk
 from shortlist.exact.sequences import ladder
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms import lists as module
 from shortlist.privacy import ZCDP, PureDP
+from shortlist.utility import distribution
 from tests.helpers.support import assert_law
 
 CASES = [
@@ -29,7 +30,7 @@ cases = pytest.mark.parametrize(("x", "epsilon"), CASES)
 
 
 def chances(mechanism, scores):
-    return {outcome: float(p) for outcome, p in law(mechanism, scores).chances.items()}
+    return {outcome: float(p) for outcome, p in sets.law_of_guarded_list(mechanism, scores).chances.items()}
 
 
 def counted(mechanism, scores, index, seed, draws=3000):
@@ -99,7 +100,7 @@ def test_what_wins_is_rarely_junk():
     scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
     for epsilon in (0.05, 0.3, 1.0):
         mechanism = GuardedListTopK(k=5, epsilon=epsilon)
-        utility, plain = mechanism._law(scores), OrderedCanonicalTopK(k=5, epsilon=epsilon)
+        utility, plain = distribution(mechanism, scores), OrderedCanonicalTopK(k=5, epsilon=epsilon)
         junk = float(utility.lists.number_correct()[: module.held_by_junk(5) + 1].sum())
         a, tau = module.SHARE, module.tau_of(5, 505)
         assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))

@@ -10,12 +10,11 @@ import pytest
 from flint import ctx
 
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.certified.base import PRECISION
-from shortlist.audit.certified.unknown_domain import choices, law_of_mixture, sets_law
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
+from shortlist.audit.certified import base, unknown_domain
 from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import KeySet, NamesChoice
-from shortlist.mechanisms.partition import Branch, limited_list, limited_set
+from shortlist.mechanisms.partition import Branch, list_branch, set_branch
 from tests.helpers.support import full_size, sized
 
 NOTHING = Fraction(0)
@@ -23,7 +22,7 @@ NOTHING = Fraction(0)
 
 def bare(k, limit, budget):
     """A set with its bar alone: no slack, no crowds."""
-    found = limited_set(k, limit, budget, NOTHING)
+    found = set_branch(k, limit, budget, NOTHING)
     return replace(found, marks=found.marks[:1])
 
 
@@ -33,8 +32,8 @@ def kth(k, budget):
 
 
 def chances(branches, rate, counts):
-    with ctx.workprec(PRECISION):
-        return [float(one) for one in choices(branches, Fraction(rate), counts)]
+    with ctx.workprec(base.PRECISION):
+        return [float(one) for one in unknown_domain.choices(branches, Fraction(rate), counts)]
 
 
 @pytest.mark.parametrize(
@@ -52,12 +51,12 @@ def test_the_choice_and_what_follows_have_their_known_chances(counts, k, limits,
     found = chances([*sets, kth(k, budget)], Fraction(1, 10), counts)
     assert found == pytest.approx(chosen, abs=3e-8)
     for (which, names), chance in outcomes.items():
-        law = sets_law(sets[which].mechanism, counts).chances
+        law = unknown_domain.sets_law(sets[which].mechanism, counts).chances
         assert found[which] * float(law[names]) == pytest.approx(chance, abs=3e-8)
 
 
 def test_offsets_of_sets():
-    found = {(k, limit): limited_set(k, limit, ApproxDP(1.0, 1e-6), NOTHING).offset - 1
+    found = {(k, limit): set_branch(k, limit, ApproxDP(1.0, 1e-6), NOTHING).offset - 1
              for k, limit in ((5, 10), (5, 160), (5, 2560), (10, 80), (30, 960))}  # fmt: skip
     known = {(5, 10): 23.850, (5, 160): 40.439, (5, 2560): 56.782, (10, 80): 49.522, (30, 960): 170.283}
     assert found == pytest.approx(known, abs=6e-4)
@@ -84,8 +83,8 @@ def sticks(law, pairs, epsilon):
 def mixture(branches, rate):
     @cache
     def law(counts):
-        with ctx.workprec(PRECISION):
-            found = law_of_mixture(branches, Fraction(rate), counts, None, in_order=False)
+        with ctx.workprec(base.PRECISION):
+            found = unknown_domain.law_of_mixture(branches, Fraction(rate), counts, None, in_order=False)
             return {key: float(chance) for key, chance in found.chances.items()}
 
     return law
@@ -114,7 +113,7 @@ def test_a_key_set_that_says_nothing_has_its_share_of_the_choice():
         *parts, silent = chances([*sets, kth(k, budget)], rate, counts)
         found = {None: silent}
         for one, part in zip(sets, parts, strict=True):
-            named = sets_law(one.mechanism, counts).chances
+            named = unknown_domain.sets_law(one.mechanism, counts).chances
             found |= {(one.row, names): part * float(chance) for names, chance in named.items()}
         return found
 
@@ -128,8 +127,8 @@ def test_the_range_of_the_choice_is_its_price_exactly(k, limits, rate, epsilon, 
     """With crowds, a list and slack: all bars move by 0 to 1, and some by 0 where others move by 1."""
     budget, slack = ApproxDP(epsilon, delta), 1 / Fraction(rate)
     branches = [
-        *(limited_set(k, limit, budget, slack) for limit in limits),
-        limited_list(k, max(limits), budget, slack, in_order=False),
+        *(set_branch(k, limit, budget, slack) for limit in limits),
+        list_branch(k, max(limits), budget, slack, in_order=False),
     ]
 
     @cache
@@ -191,14 +190,14 @@ def test_counts_and_weights_together_keep_the_sum_and_one_delta(rate, epsilon, d
     budget, slack = ApproxDP(epsilon, delta), 1 / Fraction(rate)
     keys = KeySet(budget=budget, values=False, k=3)
     branches = [
-        limited_set(1, 1, budget, slack), limited_set(1, 2, budget, slack),
-        limited_list(1, 2, budget, slack, in_order=False), Branch("keys", keys, ((1, NOTHING),), 0, 0.0),
+        set_branch(1, 1, budget, slack), set_branch(1, 2, budget, slack),
+        list_branch(1, 2, budget, slack, in_order=False), Branch("keys", keys, ((1, NOTHING),), 0, 0.0),
     ]  # fmt: skip
 
     @cache
     def law(both):
-        with ctx.workprec(PRECISION):
-            found = law_of_mixture(branches, Fraction(rate), *both, in_order=False)
+        with ctx.workprec(base.PRECISION):
+            found = unknown_domain.law_of_mixture(branches, Fraction(rate), *both, in_order=False)
             return {key: float(chance) for key, chance in found.chances.items()}
 
     crowds = [crowd for size in range(4) for crowd in combinations_with_replacement(PEOPLE, size)]
