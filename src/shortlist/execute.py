@@ -69,6 +69,7 @@ def execute(query: Query) -> Release | GroupedRelease:
         raise
     release = plan.draw(scores, random, reservation)
     if query.is_table:
+        del data, known, plan, scores  # with them goes the engine that works in the folder
         leave_spill_folder()
     return release
 
