@@ -102,7 +102,7 @@ FEW = 2
 """Up to so many labels a person, geometric noise has the lower bar."""
 
 
-@base.described
+@base.mechanism_class
 class KeySet(base.Budgeted[base.DeltaBudget]):
     """Every label whose noisy sum reaches a public bar, from sums to which a person brings at most `most` labels.
 
@@ -497,7 +497,7 @@ MANY_WORDS = (
 """Of plain counts: public facts alone."""
 
 
-@base.described
+@base.mechanism_class
 class NamesChoice(base.Budgeted[base.DeltaBudget]):
     """At most k names from the data, by whichever of several mechanisms a noisy choice takes.
 
