@@ -188,7 +188,7 @@ _MECHANISMS = [
     _planted("mechanisms/stable.py", "return 2 * scores.range_sensitivity / Fraction(self._gap)",
              "return scores.range_sensitivity / Fraction(self._gap)",
              "mechanisms/stable/test_box_by_formula.py audit/test_prove.py", "gaps move both ways: half of the noise is missing"),
-    _planted("mechanisms/base.py", "            refund(reservation, self._kept(outcome))\n",
+    _planted("mechanisms/base.py", "            refund(reservation, self._final_charge(outcome))\n",
              "            refund(reservation, PureDP(5e-324))\n",
              "mechanisms/test_contract_refunds.py", "the whole reservation is given back"),
     _planted("mechanisms/base.py", "    if isinstance(rng, Secure | Seeded):\n", "    if hasattr(rng, \"words\"):\n",

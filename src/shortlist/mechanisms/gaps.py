@@ -76,7 +76,7 @@ class GapRace(NoisyRace[PureDP]):
             ) from None
 
 
-@base.described
+@base.mechanism_class
 class TopKWithGaps(GapRace):
     """The k largest of x_i + N_i in order, each with its lead over the next; N_i is noise of scale k R / epsilon.
 
@@ -135,7 +135,7 @@ class TopKWithGaps(GapRace):
         return base.Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
 
-@base.described
+@base.mechanism_class
 class MeasuredTopK(GapRace):
     """The k best, selected with one part of epsilon, then measured with the other, gaps and measurements combined.
 
@@ -281,7 +281,7 @@ GIVEN = (
 )
 
 
-@base.described
+@base.mechanism_class
 class ExponentialWithGap(NoisyRace[PureDP]):
     """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
 
@@ -403,7 +403,7 @@ GUMBEL_VALUES_NOTE = (
 )
 
 
-@base.described
+@base.mechanism_class
 class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
     """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
 

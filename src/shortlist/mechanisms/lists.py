@@ -86,7 +86,7 @@ class BestList(BestOf):
         return rows
 
 
-@base.described
+@base.mechanism_class
 class JointTopK(BestList):
     """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
 
@@ -123,7 +123,7 @@ class JointTopK(BestList):
         return GUMBEL
 
 
-@base.described
+@base.mechanism_class
 class OrderedCanonicalTopK(BestList):
     """The list s of k candidates with the largest N_s - epsilon loss(s) / (2 R), with independent noise N_s of scale 1.
 
@@ -174,7 +174,7 @@ class OrderedCanonicalTopK(BestList):
         return base.noise_for(self.noise, self.guarantee)
 
 
-@base.described
+@base.mechanism_class
 class GuardedListTopK(Guarded):
     """Ordered canonical top-k, and one-shot top-k where wrong lists would crowd it out, under every budget.
 
@@ -259,7 +259,7 @@ class GuardedListTopK(Guarded):
             return (GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
         if zcdp:
             return list_switch(steps, rate)
-        return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
+        return ListGuard(junk_of(steps, rate, junk_size(self.k)), SHARE, tau_of(self.k, d))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         run = self._run(scores)
@@ -350,7 +350,7 @@ def tau_of(k: int, d: int) -> Fraction:
     return 2 + Fraction(math.floor(8 * math.log(max(crowd_of(k, d), 1.0))), 16)
 
 
-def held_by_junk(k: int) -> int:
+def junk_size(k: int) -> int:
     """A list that holds so many of the k best, or fewer, is junk: a public constant (Definition 191).
 
     A long list that misses a tenth of the best is no better than one-shot's.

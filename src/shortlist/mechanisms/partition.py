@@ -101,7 +101,7 @@ def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
 SHARED_VOTES = "shared votes (1/sqrt(t) for each of a person's t names)"
 
 
-@base.described
+@base.mechanism_class
 class KeySet(base.Budgeted[base.DeltaBudget]):
     """Every label whose noisy sum reaches a public bar, from sums to which a person brings at most `most` labels.
 
@@ -471,7 +471,7 @@ MANY_WORDS = (
 """Of plain counts: public facts alone."""
 
 
-@base.described
+@base.mechanism_class
 class NamesChoice(base.Budgeted[base.DeltaBudget]):
     """At most k names from the data, by whichever of several mechanisms a noisy choice takes.
 

@@ -39,7 +39,7 @@ FINEST = 10_000
 NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
-@base.described
+@base.mechanism_class
 class Quantile(base.Budgeted[base.Budget]):
     """A point of the grid for each q, of a rank near q n: n people, each with one vote that may be shared among points.
 

@@ -104,7 +104,7 @@ class NoisyRace(base.Budgeted[base.Paid]):
         return Field(scores.values, self._winners + self.losers, scale, noise).races(base.check_draws(draws), source)
 
 
-@base.described
+@base.mechanism_class
 class OneshotTopK(NoisyRace[base.Budget]):
     """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
 
@@ -328,7 +328,7 @@ def _logarithms(prior: tuple[Fraction, ...]) -> Floats:
 NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
-@base.described
+@base.mechanism_class
 class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 

@@ -78,7 +78,7 @@ class Guarded(BestOf):
         return ZCDP(self.guarantee.rho) if isinstance(self.guarantee, ZCDP) else self.guarantee
 
 
-@base.described
+@base.mechanism_class
 class CanonicalTopK(BestOf):
     """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
 
@@ -334,7 +334,7 @@ CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
 
 
-@base.described
+@base.mechanism_class
 class GuardedTopK(Guarded):
     """Canonical top-k, and one-shot top-k where wrong sets would crowd out the right one, under every budget.
 

@@ -78,7 +78,7 @@ class _ByGaps(base.Budgeted[base.Paid]):
         return large_gaps(*self._gaps(scores), self._scale(scores), source, draws, self._noise)
 
 
-@base.described
+@base.mechanism_class
 class LargeGap(_ByGaps[base.Budget]):
     """The rank j with the largest u(j) + r(j) + Gumbel(2 R / epsilon), u(j) = h_(j) - h_(j+1), h_(1) >= h_(2) >= ..
 
@@ -386,7 +386,7 @@ class Parts:
         return compose(*rounds, self.cost, *filled, *([] if self.peeling is None else [self.peeling]))
 
 
-@base.described
+@base.mechanism_class
 class StableTopK(_ByGaps[base.DeltaBudget]):
     """The true top-j set where it is stable; None (no name at all) where its test does not pass.
 

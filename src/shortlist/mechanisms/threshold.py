@@ -193,7 +193,7 @@ def ex_post(epsilon: Fraction, cost: Fraction) -> ExPost:
     return ExPost(float(epsilon), min(up(cost), float(epsilon)))
 
 
-@base.described
+@base.mechanism_class
 class SparseVector(base.Budgeted[PureDP]):
     """Answers "above" or "below" to one question after the other, and stops when its budget for "above" is used up.
 
@@ -362,7 +362,7 @@ class SparseVector(base.Budgeted[PureDP]):
             )
         return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))
 
-    def _asked(self, scores: object, question: QuestionOptions) -> Scores:
+    def _question(self, scores: object, question: QuestionOptions) -> Scores:
         if isinstance(scores, Scores):
             scores = as_scores(scores, **question)
             if (scores.largest_sensitivity, scores.range_sensitivity) != (self._moves.largest, self._moves.range):
@@ -602,7 +602,7 @@ class _Hybrid(base.Budgeted[PureDP]):
         return utility.success_probability(self, scores, **question)
 
 
-@base.described
+@base.mechanism_class
 class HybridTopK(_Hybrid):
     """Top-k with gaps in which the threshold runs as well: the list ends where the threshold finishes, or after k.
 
@@ -680,7 +680,7 @@ class HybridTopK(_Hybrid):
         return base.Outcome(indices[:count], extras, (ENDED, _describe_estimates(scores)))
 
 
-@base.described
+@base.mechanism_class
 class HybridSparseVector(_Hybrid):
     """The items above a noisy threshold, the k largest at most, each with its gap to the threshold.
 

@@ -161,7 +161,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
         return rows if self.ordered else sort_rows(rows)
 
 
-@base.described
+@base.mechanism_class
 class LimitedDomainTopK(_WorkingList):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
@@ -288,7 +288,7 @@ class LimitedDomainTopK(_WorkingList):
             return ThinnedRange(e, rounds, delta)
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
-    def _kept(self, outcome: base.Outcome) -> Guarantee:
+    def _final_charge(self, outcome: base.Outcome) -> Guarantee:
         assert outcome.indices is not None
         return self._cost(min(len(outcome.indices) + 1, self.k))
 
@@ -352,7 +352,7 @@ MOST_CLASSES = 1 << 24
 """k times limit at most: so many classes of sets may have to be weighed."""
 
 
-@base.described
+@base.mechanism_class
 class CanonicalLimitedDomain(_WorkingList):
     """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
 

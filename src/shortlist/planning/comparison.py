@@ -239,11 +239,11 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     start, at = rounds
     epsilons = dict[float, float]()
 
-    def traced(e: float) -> float:
+    def chance_at(e: float) -> float:
         epsilons[e], right = at(e)
         return right
 
-    e = least_epsilon_reaching(traced, target, start=start(near), width=4e-7, step=0.1)
+    e = least_epsilon_reaching(chance_at, target, start=start(near), width=4e-7, step=0.1)
     return epsilons.get(e, e)
 
 

@@ -263,7 +263,7 @@ EXAMPLES = "'zipf:1.1', 'geometric:0.9' or 'flat:200'"
 MOST_ITEMS = 10_000_000
 
 
-def shaped(shape: object, items: object, users: object, k: int) -> Indices:
+def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indices:
     """How many users hold each item, the most popular first.
 
     * ``zipf:S``: users / i^S hold the i-th item;
@@ -277,7 +277,7 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     >>> shaped("flat:20", 4, 120, 2)
     array([120, 120, 100, 100])
     """
-    kind, value = _parsed(shape)
+    kind, value = _parse_shape(shape)
     number, people = count("items", items), count("users", users)
     if number > MOST_ITEMS:
         raise bad_value(f"$items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
@@ -296,7 +296,7 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     return np.floor(counts).astype(np.int64)
 
 
-def _parsed(shape: object) -> tuple[str, float]:
+def _parse_shape(shape: object) -> tuple[str, float]:
     word = shape if isinstance(shape, str) else ""
     kind, _, text = word.partition(":")
     try:
@@ -495,7 +495,7 @@ def _rows(
     # where nothing that can be chosen is wrong, nothing is needed and nothing sought
     free = goal == "recall" and one.row.domain == "known" and _none_is_wrong(scores.values, one.request.size)
 
-    def needed(currency: Currency, target: float) -> float:
+    def least(currency: Currency, target: float) -> float:
         own, (start, step) = one.own_delta(currency, delta), starts.start(one)
         if free:
             return 0.0
@@ -519,7 +519,7 @@ def _rows(
         own = one.own_delta(currency, delta) if one.row.domain == "unknown" else 0.0
         if target is not None:
             if own not in solutions:
-                solutions[own] = needed(currency, target)
+                solutions[own] = least(currency, target)
             (paid, rho), got = cost(one, currency, solutions[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
@@ -556,13 +556,13 @@ def _question(
         if cap is not None and not _are_counts(data):
             raise bad_value("$most is for counts of people, whole numbers and one person added or removed")
         names = "" if data.public else ", names not public"
-        return data, f"top {k} of {len(data):,} given scores{names}{_capped(cap)}", cap
+        return data, f"top {k} of {len(data):,} given scores{names}{_cap_text(cap)}", cap
     if question:
         raise bad_type(f"{', '.join(question)}: for $scores= only; a shape is counts, one user added or removed")
-    values = shaped(shape, items, users, k)
+    values = counts_of_shape(shape, items, users, k)
     if cap is not None and (held := int(values.sum())) > cap * int(users or 0):
         values = np.floor(values * (cap * int(users or 0) / held)).astype(np.int64)
-    described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_capped(cap)}"
+    described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_cap_text(cap)}"
     return Scores(values, monotone=True), described, cap
 
 
@@ -572,7 +572,7 @@ def _none_is_wrong(values: Values, k: int) -> bool:
     return bool(finite[-k] == finite[0])
 
 
-def _capped(most: int | None) -> str:
+def _cap_text(most: int | None) -> str:
     return "" if most is None else f", at most {most} a person"
 
 
