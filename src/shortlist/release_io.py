@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from shortlist._arrays import FRAMES, Engine, Frame
 from shortlist._files import unnested
+from shortlist._runtime import late
 from shortlist._text import json_line
 from shortlist.accounting.guarantees import (
     ZCDP,
@@ -25,7 +26,6 @@ from shortlist.accounting.guarantees import (
     RenyiDP,
     ThinnedRange,
 )
-from shortlist.accounting.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
 from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, ThresholdGaps
 from shortlist.exact.margins import Margin
 from shortlist.ledger.filter import Balance
@@ -353,15 +353,19 @@ GUARANTEES: dict[type, dict[str, Codec]] = {
 }
 GUARANTEES[Composition] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
 """Compositions are flat: `compose` counts parts, it does not nest them."""
-RUNS: dict[type, dict[str, Codec]] = {
-    NegativeBinomial: {"gamma": REAL, "eta": REAL},
-    Poisson: {"mean": REAL},
-    Binomial: {"n": WHOLE, "p": REAL},
-}
-RUNS[Capped] = {"runs": one_of("a number of runs", dict(RUNS)), "cap": WHOLE}
-GUARANTEES[Mixed] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
-GUARANTEES[Tuned] = {"base": one_of("a guarantee", dict(GUARANTEES)), "runs": one_of("a number of runs", RUNS)}
-GUARANTEE = one_of("a guarantee", GUARANTEES)
+_GUARANTEE = one_of("a guarantee", GUARANTEES)
+
+
+def _codec_of(kind: object) -> Codec:
+    """Return how this kind of guarantee is written; those of tuning stand with their classes, outside the core."""
+    codec: Codec = late("shortlist.tuned", "GUARANTEE") if kind in ("Mixed", "Tuned") else _GUARANTEE
+    return codec
+
+
+GUARANTEE = Codec(
+    lambda value: _codec_of(type(value).__name__).write(value),
+    lambda value: _codec_of(value.get("kind") if isinstance(value, dict) else None).read(value),
+)
 LAW = record(
     GapLaw,
     {

@@ -33,7 +33,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from shortlist._arrays import Floats, Indices, Mask, checked_flag
-from shortlist.accounting.tuned import RunLaw
 from shortlist.api import top_k
 from shortlist.exact.noise import LAPLACE
 from shortlist.mechanisms.base import Budget, check_source
@@ -42,6 +41,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, subset
 from shortlist.scores import Scores
+from shortlist.tuned import RunLaw
 from shortlist.tuning import tune
 
 __all__ = ["LogisticRegression", "PrivateSearchCV", "SelectKBest"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from shortlist.accounting.compose import pure_total, renyi_total, whole_profile
-from shortlist.accounting.tuned import Envelope, Region, half_planes
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
+from shortlist.tuned import Envelope, Region, half_planes
 
 
 @pytest.mark.parametrize("base", [ZCDP(0.5), PureDP(1.0), ApproxDP(0.5, 1e-6), BoundedRange(0.3).repeat(5)])

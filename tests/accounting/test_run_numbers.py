@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.accounting.tuned import RunLaw, pure_cost
 from shortlist.audit.certified.base import chances, generating
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
+from shortlist.tuned import RunLaw, pure_cost
 
 LAWS = [
     NegativeBinomial(mean=3, eta=-0.5),
@@ -39,7 +39,7 @@ def test_slopes_moments_and_misses_are_those_of_the_chances(runs):
     for x in (0.05, 0.5, 0.97):
         slope = float(np.sum(k[1:] * known[1:] * x ** (k[1:] - 1)))
         assert math.exp(runs.log_slope(np.array([x]))[0]) == pytest.approx(slope, rel=1e-9)
-        assert runs.missed(np.array([1 - x]))[0] == pytest.approx(
+        assert runs.hit_probability(np.array([1 - x]))[0] == pytest.approx(
             float(np.sum(known * -np.expm1(k * np.log(x)))), rel=1e-9
         )
     assert math.exp(runs.log_slope(np.array([1.0]))[0]) == pytest.approx(runs.mean, rel=1e-9)
@@ -70,7 +70,7 @@ def test_the_first_chances():
 
 def test_how_likely_the_best_of_twenty_is_tried():
     laws: list[RunLaw] = [NegativeBinomial(mean=10, eta=eta) for eta in (-0.5, 0, 1)]
-    found = [float(one.missed(np.array(0.05))) for one in [*laws, Poisson(10), Binomial(20, 0.5)]]
+    found = [float(one.hit_probability(np.array(0.05))) for one in [*laws, Poisson(10), Binomial(20, 0.5)]]
     assert found == pytest.approx([0.186605, 0.285560, 0.344828, 0.393469, 0.397312], abs=1e-6)
 
 

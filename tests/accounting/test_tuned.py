@@ -9,7 +9,6 @@ from flint import arb, ctx
 
 from shortlist.accounting import compose as accountant
 from shortlist.accounting.curves import Curves, gaussian, range_rho, symmetric
-from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, best_curves, pure_cost
 from shortlist.audit.certified.base import PRECISION, best_law, generating, power, rational
 from shortlist.audit.enumeration import neighbours, prove
 from shortlist.privacy import (
@@ -27,6 +26,7 @@ from shortlist.privacy import (
     Tuned,
     compose,
 )
+from shortlist.tuned import Region, RunLaw, _Ratios, base_of, best_curves, pure_cost
 from tests.helpers.support import full_size, in_suite, sized
 
 TEN = NegativeBinomial(mean=10)
@@ -114,7 +114,7 @@ def winner(chances, order, runs):
     ranked = chances[order]
     below = np.concatenate([[0.0], np.cumsum(ranked)])
     below[-1] = 1.0
-    reached = 1 - runs.missed(1 - below)
+    reached = 1 - runs.hit_probability(1 - below)
     return np.concatenate([[runs.none], np.diff(reached)])
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from shortlist.accounting.curves import Curves, gaussian
-from shortlist.accounting.tuned import RunLaw, _Ratios, base_of, pure_cost
 from shortlist.audit.certified.base import chances
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
+from shortlist.tuned import RunLaw, _Ratios, base_of, pure_cost
 
 TEN, GEOMETRIC, HUNDRED = NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)
 
@@ -52,14 +52,14 @@ def test_pure_costs():
 def test_the_best_of_twenty():
     laws: list[RunLaw] = [NegativeBinomial(mean=10, eta=-0.5), TEN, GEOMETRIC, Poisson(10), Binomial(20, 0.5)]
     for runs, known in zip(laws, [".186605", ".285560", ".344828", ".393469", ".397312"], strict=True):
-        assert digits(runs.missed(np.array(0.05)), known)
+        assert digits(runs.hit_probability(np.array(0.05)), known)
 
 
 def test_a_pure_run_by_its_profile():
     r = Tuned(PureDP(1.0), TEN).epsilon_at(0) - 1
     assert digits(r, ".9392357593")
     below = (math.e - math.exp(1.5 - r)) / (math.e + 1)  # the profile of randomised response
-    assert digits(TEN.missed(np.array(below)), ".6476565")
+    assert digits(TEN.hit_probability(np.array(below)), ".6476565")
     assert digits(Capped(TEN, 50).mean, "7.7005165")
     assert digits(Tuned(PureDP(1.0), Capped(TEN, 50)).epsilon_at(0), "1.93923572")
 
