@@ -31,8 +31,7 @@ from shortlist.release_io import (
     release_content,
     write_json,
 )
-from shortlist.sampling.entropy import SECURE, Source
-from shortlist.sampling.uniforms import WordStream, shuffle
+from shortlist.sampling.entropy import SECURE, Source, WordStream, shuffle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

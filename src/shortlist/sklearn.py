@@ -37,9 +37,8 @@ from shortlist.api import top_k
 from shortlist.exact.noise import LAPLACE
 from shortlist.mechanisms.base import Budget, check_source
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, subset
 from shortlist.sampling.thresholds import add_whole_noise
-from shortlist.sampling.uniforms import WordStream, subset
 from shortlist.scores import Scores
 from shortlist.tuned import RunLaw
 from shortlist.tuning import tune

@@ -40,7 +40,7 @@ from shortlist.accounting.guarantees import Guarantee, stored
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import bisect, neighbours
 from shortlist.release_io import GUARANTEES, REAL, WHOLE, Codec, list_of, one_of, pair
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.entropy import WordStream
 
 if TYPE_CHECKING:
     from flint import arb

@@ -17,8 +17,7 @@ from shortlist._text import html_table, json_line, terminal_safe, text_table
 from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
-from shortlist.sampling.entropy import Source
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.tuned import (
     MOST_RUNS,
     Capped,

@@ -12,10 +12,9 @@ from shortlist._arrays import Runs
 from shortlist.exact.reals import ball
 from shortlist.exact.subsets import Ranking, rank_scores
 from shortlist.sampling import subsets as subset_few
-from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.entropy import Seeded, WordStream
 from shortlist.sampling.sets import proposals_of
 from shortlist.sampling.subsets import Envelope, FewClasses, falls_if_few
-from shortlist.sampling.uniforms import WordStream
 from tests.helpers.typed import of_kind
 
 SCORES: dict[str, Any] = {

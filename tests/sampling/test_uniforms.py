@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.sampling.uniforms import WordStream, shuffle
+from shortlist.sampling.entropy import WordStream, shuffle
 
 
 class Fixed:

@@ -42,7 +42,7 @@ from shortlist.mechanisms.sets import (
 from shortlist.privacy import ZCDP, BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race, race_many
-from shortlist.sampling.sequences import SLOPE, ListSwitch, SequenceRace, Sequences, envelope_of, list_switch
+from shortlist.sampling.sets import LIST_SLOPE, ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.lists import Levels, SequenceLaw, Utility, levels, race_chances
@@ -207,7 +207,8 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
         """(the race of all lists of ranks, the candidate at each rank)."""
         steps, candidates = ladder(scores._numbers, self.k, gap=True)
         rate = self._rate(scores) * steps.unit
-        return Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(envelope_of(steps, rate)), candidates
+        race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
+        return race, candidates
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         race, candidates = self._race(scores)
@@ -298,14 +299,14 @@ class GuardedListTopK(Budgeted[Budget]):
         budget, d = self.guarantee, scores._choosable
         if not isinstance(budget, ZCDP):
             return Fraction(budget.epsilon) / (2 * scores.range_sensitivity)
-        e = range_beside_switch(budget, SLOPE) if self._is_guarded(d) else epsilon_of_a_round(1, budget)
+        e = range_beside_switch(budget, LIST_SLOPE) if self._is_guarded(d) else epsilon_of_a_round(1, budget)
         return Fraction(e) / (2 * scores.range_sensitivity)
 
     def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
         """(noise, e of a round) of one-shot top-k: what is left where a guard or a switch had its look."""
         budget, guarded = self.guarantee, self._is_guarded(d)
         if isinstance(budget, ZCDP):
-            rounds = round_beside_switch(budget, self.k, SLOPE) if guarded else epsilon_of_a_round(self.k, budget)
+            rounds = round_beside_switch(budget, self.k, LIST_SLOPE) if guarded else epsilon_of_a_round(self.k, budget)
             return GUMBEL, Fraction(rounds)
         return one_shot_of(budget, self.k, SHARE if guarded else Fraction(0))
 
@@ -425,14 +426,14 @@ class ListRace:
         """What draws a list, or says that there is none; None where one-shot is used anyway."""
         match self.lists:
             case ListGuard() as guard:
-                return SequenceRace(envelope_of(self.steps, self.rate), partial(GuardArrivalTime, guard, guard.a))
+                return SequenceRace(sequence_envelope(self.steps, self.rate), partial(GuardArrivalTime, guard, guard.a))
             case Alone(noise):
                 return Sequences(self.steps, self.rate) if noise == GUMBEL else self._unguarded()
             case lists:
                 return lists
 
     def _unguarded(self) -> SequenceRace:
-        return SequenceRace(envelope_of(self.steps, self.rate))
+        return SequenceRace(sequence_envelope(self.steps, self.rate))
 
     def chances(self, support: Levels) -> Floats:
         """P[a list of this level is released], for every level."""

@@ -51,9 +51,8 @@ from shortlist.mechanisms.unknown_domain import (
 )
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.thresholds import add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, draw_keys
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.key_ranking import Ranked, ranked_keys, stepped

@@ -33,9 +33,8 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import Guarantee
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.quantiles import Node, Recursion
-from shortlist.sampling.uniforms import WordStream
 from shortlist.scores import Scores, ScoreWords, Votes, places_of
 from shortlist.utility.quantiles import LARGEST, Run, all_runs, point_chances, sequence_chances
 

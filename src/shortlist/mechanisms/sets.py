@@ -191,7 +191,7 @@ class CanonicalTopK(Budgeted[Budget]):
         scores, source, number = self._validate_public(scores, question), check_source(rng), check_draws(draws)
         if self.k == scores._choosable:
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
-        return self._race(scores).draw_many(source, number)
+        return np.sort(self._race(scores).draw_many(source, number), axis=1)
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
@@ -569,10 +569,12 @@ class GuardedRace:
 
     def draw_many(self, source: Source, draws: int) -> Draws:
         """Independent draws: sorted rows, and 1 where one-shot was used."""
-        rows, one_shot = self.guard.draw_many(source, draws)
+        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
+        one_shot = np.array([one is None for one in sets])
+        rows = np.sort([np.zeros(k, np.int64) if one is None else one for one in sets], axis=1)
         winners = race_many(
             self.finite,
-            k=self.guard.ranking.k,
+            k=k,
             scale=self.fallback.scale,
             noise=self.fallback.noise,
             source=source,

@@ -40,10 +40,9 @@ from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.race import Field, Work, race
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.quality import Quality
 from shortlist.utility.race import OneshotLaw

@@ -29,10 +29,9 @@ from shortlist.exact.reals import (
     to_float,
 )
 from shortlist.exact.thresholds import StabilityTest
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, many_below
 from shortlist.sampling.race import best_of
 from shortlist.sampling.skipping import CHUNK
-from shortlist.sampling.uniforms import WordStream, many_below
 
 if TYPE_CHECKING:
     from flint import arb

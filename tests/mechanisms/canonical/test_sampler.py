@@ -15,14 +15,12 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.reals import Uniform, formula, is_positive
 from shortlist.exact.subsets import log_sum, rank_scores, relevant
 from shortlist.noise import piecewise_noise
+from shortlist.sampling import entropy as uniforms
 from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
 from shortlist.sampling import subsets as thinning
-from shortlist.sampling import uniforms
-from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.entropy import Seeded, WordStream, subset
 from shortlist.sampling.sets import SubsetRace, envelope_of, exponential_class, groups_of, gumbel_class, prepare_subsets
-from shortlist.sampling.subsets import first_arrival
-from shortlist.sampling.uniforms import WordStream, subset
 from tests.helpers.subset_law import counted, subset_law
 from tests.helpers.support import assert_law, full_size, histogram, sized
 from tests.helpers.typed import of_kind, present
@@ -326,10 +324,11 @@ def few(loss):
 def test_late_deadlines_go_through_many_slices():
     """With one equal rival both arrive at uniform times; deadlines near 1 pass slice after slice."""
     envelope = few(0)
+    first_proposal = thinning.first_proposal
     for word in (2**64 - 2, 2**64 - 2**40):
-        found = [first_arrival(envelope, Uniform(one_by_one(word).word), WordStream(Seeded(n))) for n in range(200)]
-        assert all(pair == (0, 0) for pair in found)
-    early = [first_arrival(envelope, Uniform(one_by_one(2**50).word), WordStream(Seeded(n))) for n in range(200)]
+        found = [first_proposal(envelope, Uniform(one_by_one(word).word), WordStream(Seeded(n))) for n in range(200)]
+        assert all((one.i, one.j) == (0, 0) for one in map(present, found))
+    early = [first_proposal(envelope, Uniform(one_by_one(2**50).word), WordStream(Seeded(n))) for n in range(200)]
     assert early == [None] * 200
 
 
@@ -361,7 +360,7 @@ def test_an_arrival_encloses_its_time():
 
 def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
     proposal = few(0).propose(WordStream(Seeded(1)))
-    assert envelopes.accept(replace(proposal, low=-math.inf), one_by_one(0, 0))
+    assert uniforms.accept(one_by_one(0, 0), -math.inf, proposal.high, proposal.chance)
     arrival = thinning.Arrival(1 - Fraction(1, 2**60), 1, 0)
     arrival.next(one_by_one(2**64 - 1))
     thinned = thinning._Thinning(proposal, arrival, 2)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shortlist.sampling import quantiles as sampler
+from shortlist.sampling.entropy import WordStream
 from shortlist.sampling.quantiles import Choice, Node, Recursion
-from shortlist.sampling.uniforms import WordStream
 from shortlist.testing import seeded
 from shortlist.utility.quantiles import point_chances, sequence_chances
 from tests.helpers.support import assert_law, full_size, histogram, sized

@@ -9,8 +9,8 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from shortlist.exact.reals import Uniform
+from shortlist.sampling.entropy import SHARES
 from shortlist.sampling.quantiles import Choice, Node
-from shortlist.sampling.uniforms import SHARES
 
 
 class Words:
