@@ -42,7 +42,8 @@ from shortlist.mechanisms.sets import (
 from shortlist.privacy import ZCDP, BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race, race_many
-from shortlist.sampling.sets import LIST_SLOPE, ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
+from shortlist.sampling.sets import LIST_SLOPE as SLOPE
+from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
 from shortlist.scores import Scores, ScoreWords
 from shortlist.utility.lists import Levels, SequenceLaw, Utility, levels, race_chances
@@ -299,14 +300,14 @@ class GuardedListTopK(Budgeted[Budget]):
         budget, d = self.guarantee, scores._choosable
         if not isinstance(budget, ZCDP):
             return Fraction(budget.epsilon) / (2 * scores.range_sensitivity)
-        e = range_beside_switch(budget, LIST_SLOPE) if self._is_guarded(d) else epsilon_of_a_round(1, budget)
+        e = range_beside_switch(budget, SLOPE) if self._is_guarded(d) else epsilon_of_a_round(1, budget)
         return Fraction(e) / (2 * scores.range_sensitivity)
 
     def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
         """(noise, e of a round) of one-shot top-k: what is left where a guard or a switch had its look."""
         budget, guarded = self.guarantee, self._is_guarded(d)
         if isinstance(budget, ZCDP):
-            rounds = round_beside_switch(budget, self.k, LIST_SLOPE) if guarded else epsilon_of_a_round(self.k, budget)
+            rounds = round_beside_switch(budget, self.k, SLOPE) if guarded else epsilon_of_a_round(self.k, budget)
             return GUMBEL, Fraction(rounds)
         return one_shot_of(budget, self.k, SHARE if guarded else Fraction(0))
 
