@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Term = tuple[Fraction, "Draw"]
 
-ONE = Fraction(1)
+ZERO, ONE = Fraction(0), Fraction(1)
 
 NUDGE = 2.0**-50
 """Relative error of the float bounds of a uniform: two rounded operations."""
@@ -165,8 +165,12 @@ class NoisyScore:
         self.draw = draw
         self.scale = scale
 
+    def number(self, offset: Fraction = ZERO) -> Real:
+        """Return it, and an offset, as a real number."""
+        return total(self.position + offset, [(self.scale, self.draw)])
+
     def minus(self, other: NoisyScore) -> Real:
-        """The difference of two."""
+        """Return the difference of two."""
         return total(self.position - other.position, [(self.scale, self.draw), (-other.scale, other.draw)])
 
 

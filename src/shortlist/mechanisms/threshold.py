@@ -17,7 +17,7 @@ from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
-from shortlist.exact.reals import nearest_float, to_float
+from shortlist.exact.reals import NoisyScore, nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.mechanisms.base import (
     MISSING,
@@ -42,12 +42,10 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import (
     LINE,
-    ExactFinish,
     Field,
     Rows,
     Runner,
     Work,
-    difference,
     how_many_above,
     pad_rows,
     race,
@@ -647,9 +645,7 @@ def _estimated(scores: Scores) -> str:
     return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
 
 
-def _best(
-    scores: Scores, most: int, scale: Fraction, source: Source, work: Work
-) -> tuple[list[int], list[ExactFinish]]:
+def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[NoisyScore]]:
     """The largest noisy scores, `most` of them or all there are."""
     values = scores._numbers
     finish = race(values, k=min(most, scores._choosable), scale=scale, noise=EXPONENTIAL, source=source, work=work)
@@ -662,5 +658,5 @@ def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
     return pad_rows(rows.indices, ahead, k, LINE), pad_rows(gaps, ahead, k, np.nan)
 
 
-def _lead(one: ExactFinish, two: ExactFinish) -> float:
-    return nearest_float(difference(one, two))
+def _lead(one: NoisyScore, two: NoisyScore) -> float:
+    return nearest_float(one.minus(two))

@@ -14,7 +14,7 @@ from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
-from shortlist.exact.reals import floor_of, floor_to_float, total
+from shortlist.exact.reals import floor_of, floor_to_float
 from shortlist.exact.thresholds import certify_rate, gaussian_rate
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
@@ -129,7 +129,7 @@ class NoisyHistogram(Budgeted[Budget]):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         noisy = self.noise(scores)
         finish = race(scores._numbers, k=self.k, scale=noisy.scale, noise=noisy.noise, source=source, work=self.work)
-        values = [float(floor_of(total(score + HALF, [term]))) for score, term in finish.finishes()]
+        values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
         one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
         extras = Extras(values=values, margins=[one] * len(values))
         return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
