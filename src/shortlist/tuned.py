@@ -36,7 +36,7 @@ from shortlist.accounting.curves import (
     symmetric,
     two_point,
 )
-from shortlist.accounting.guarantees import Guarantee, stored
+from shortlist.accounting.guarantees import Guarantee
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import bisect, neighbours
 from shortlist.release_io import GUARANTEES, REAL, WHOLE, Codec, list_of, one_of, pair
@@ -772,7 +772,7 @@ class Mixed(Guarantee):
             )
         if not all(type(weight) is int and weight > 0 for _, weight in parts):
             raise ValueError("parts must have weights that are whole numbers above 0")
-        stored(self, parts=parts)
+        object.__setattr__(self, "parts", parts)
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((_curves_of_mixture(self), 1),)

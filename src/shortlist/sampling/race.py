@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,8 @@ class Finish:
         return [nearest_float(one.minus(two)) for one, two in pairwise(self.finishes())]
 
 
-class _Rivals(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Rivals:
     """Candidates that may still win: their indices, bits and intervals."""
 
     index: Indices
@@ -80,10 +82,10 @@ class _Rivals(NamedTuple):
     high: Floats
 
     def keep(self, places: Indices) -> _Rivals:
-        return _Rivals(*(column[places] for column in self))
+        return _Rivals(*(column[places] for column in _COLUMNS(self)))
 
     def join(self, other: _Rivals) -> _Rivals:
-        return _Rivals(*map(np.concatenate, zip(self, other, strict=True)))
+        return _Rivals(*map(np.concatenate, zip(_COLUMNS(self), _COLUMNS(other), strict=True)))
 
     def finish(self, contest: Contest, source: Source) -> Finish:
         exact = _exact_scores(contest, self.index, self.words, self.level, source)
@@ -91,6 +93,9 @@ class _Rivals(NamedTuple):
         if order is None:
             order = ranking(self.low, self.high, contest.k, exact)
         return Finish(self.index[order], contest, exact, order)
+
+
+_COLUMNS = attrgetter(*_Rivals.__slots__)
 
 
 def _exact_scores(
