@@ -51,6 +51,7 @@ def test_each_currency_has_its_law():
 
 def test_a_group_of_groups_is_a_group():
     for guarantee in (PureDP(0.3), ZCDP(0.02), BoundedRange(0.3), ApproxDP(0.3, 1e-7)):
+        one, other = guarantee.for_group(2).for_group(3), guarantee.for_group(6)
         for name in (field.name for field in fields(guarantee)):
             assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12)
 
