@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP
+from shortlist.tables.count import OpenTable
 from tests.helpers.terminal import SHORTLIST, Terminal, called, run
 
 FILMS = ["ant", "bee", "cat", "dog", "eel"]
@@ -340,7 +341,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     assert "what was released is released" in shown.err
     monkeypatch.setattr(delivery, "write_table", lambda *_, **__: None)
     for kind, said in ((RuntimeError("the table changed"), "the table changed"), (MemoryError(), "memory")):
-        monkeypatch.setattr("shortlist.table_release.counted", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
+        monkeypatch.setattr(OpenTable, "count", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert end.value.code == 1

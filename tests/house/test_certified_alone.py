@@ -98,7 +98,7 @@ def test_it_would_be_seen_however_far_away_and_in_functions_too():
 STATED = {
     "_bar", "_canonical", "_coin", "_cost", "_filling", "_kind", "_measuring", "_mechanism", "_one_shot",
     "_one_shot_scale", "_parts", "_rate", "_rates", "_round", "_scale", "_scales", "_test",
-    "_top_one", "_turned",
+    "_top_one", "_negated",
 }  # fmt: skip
 """Which noise there is and how much, which offsets and tests there are, what an outcome is said to cost and whether the
 scores are negated: all that a certified law may ask for beside public names. A wrong calibration then shows on

@@ -20,7 +20,7 @@ def bisect(holds: Callable[[Number], bool], low: Number, high: Number, middle: M
 
     It fails at `low` and holds at `high`; at the points that are returned it does the same, and was tried.
 
-    >>> narrowed(lambda n: n * n > 50, 0, 100, whole_numbers)
+    >>> bisect(lambda n: n * n > 50, 0, 100, whole_numbers)
     (7, 8)
     """
     while (here := middle(low, high)) is not None:
