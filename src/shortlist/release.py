@@ -17,8 +17,7 @@ from shortlist._files import checked_path, json_path, write_text
 from shortlist._runtime import changed, late, refuse_changes
 from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, UpperBound, checked_measurements
-from shortlist.exact.margins import Margin
+from shortlist.estimates import Answer, ChainedGaps, EndedGaps, Margin, ThresholdGaps, UpperBound, check_measurements
 from shortlist.release_io import (
     NUMBER_COLUMNS,
     groups_content,
@@ -467,7 +466,7 @@ class Release(Readable):
             raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
         if self.largest is not False:
             return evidence.refine(gaps, measurements, variance)
-        negated = (-one for one in checked_measurements(measurements, len(gaps)))  # of which gaps are the leads
+        negated = (-one for one in check_measurements(measurements, len(gaps)))  # of which gaps are the leads
         return [-one for one in evidence.refine(gaps, negated, variance)]
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:

@@ -26,8 +26,7 @@ from shortlist.accounting.guarantees import (
     RenyiDP,
     ThinnedRange,
 )
-from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, ThresholdGaps
-from shortlist.exact.margins import Margin
+from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
 

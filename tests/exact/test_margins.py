@@ -11,8 +11,7 @@ from scipy.stats import laplace, norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Release
-from shortlist.exact.geometric import Geometric
-from shortlist.exact.margins import (
+from shortlist.estimates import (
     Margin,
     gaussian_margin,
     geometric_margin,
@@ -20,6 +19,7 @@ from shortlist.exact.margins import (
     margin_with_gaps,
     whole_laplace_margin,
 )
+from shortlist.exact.geometric import Geometric
 from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
 from shortlist.testing import seeded
 from tests.helpers.support import full_size, sized

@@ -372,7 +372,7 @@ _REST = [
              "test_sensitivities.py", "a pair of sensitivities loses one of its sides, and general scores their factor 2"),
     _planted("release.py", "gaps=None, answers=None", "answers=None",
              "test_choose.py", "a set comes with gaps, which tell its order"),
-    _planted("estimates.py", "math.nextafter(nearest, -math.inf) if math.isfinite(nearest)",
+    _planted("exact/reals.py", "math.nextafter(nearest, -math.inf) if math.isfinite(nearest)",
              "nearest if math.isfinite(nearest)",
              "test_estimates.py mechanisms/gaps/test_mechanism.py", "a lower bound that is rounded up"),
     _planted("mechanisms/votes.py", "            if self.asked == self.queries:\n", "            if self.asked > self.queries:\n",

@@ -247,9 +247,9 @@ def to_float(exact: Fraction) -> float:
 
 
 def floor_to_float(exact: Fraction) -> float:
-    """The largest float that is not above, for numbers from 0 on that floats reach."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
+    """Return the largest float that is not above."""
+    nearest = to_float(exact)
+    return math.nextafter(nearest, -math.inf) if math.isfinite(nearest) and Fraction(nearest) > exact else nearest
 
 
 def compare(a: NoisyScore, b: NoisyScore) -> int:
@@ -408,29 +408,14 @@ def highest(z: Floats, k: int) -> tuple[list[int], list[float]]:
     return [place for _, place in best[:k]], [one for one, _ in best]
 
 
-def clear_order(low: Floats, high: Floats, k: int) -> Indices | None:
-    """The same as `ranking` where the intervals alone tell, which is nearly always; None where they do not."""
-    if k == 1:
-        order = np.array([low.argmax()])
-    else:
-        order = low.argpartition(len(low) - k)[len(low) - k :]
-        order = order[(-low[order]).argsort()]
-    below = high.copy()
-    below[order] = -np.inf
-    least, most = low[order], high[order]
-    if not least[-1] > below.max() or (k > 1 and not (least[:-1] > most[1:]).all()):
-        return None
-    return order
-
-
 def ranking(low: Floats, high: Floats, k: int, exact: Callable[[int], NoisyScore]) -> Indices:
     """The positions of the k highest finishes, best first.
 
     Candidates are cut into runs whose intervals are separated from all others; a run of several is sorted
     exactly. `exact(i)` gives the lazily drawn number behind interval i, the same one each time.
     """
-    bar = np.partition(low, len(low) - k)[len(low) - k]
-    order = np.flatnonzero((high >= bar) & (high > -np.inf))
+    least = np.partition(low, len(low) - k)[len(low) - k]
+    order = np.flatnonzero((high >= least) & (high > -np.inf))
     order = order[np.argsort(-high[order], kind="stable")]
     apart = np.minimum.accumulate(low[order]) > np.append(high[order][1:], -np.inf)
     apart[-1:] = True

@@ -15,8 +15,8 @@ from shortlist._arrays import Floats, Indices, Mask, Values, checked_flag, sorte
 from shortlist._text import about
 from shortlist.accounting.checks import count
 from shortlist.errors import bad_value
+from shortlist.estimates import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.geometric import PublicCoin, public_coin
-from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose

@@ -14,8 +14,17 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values, checked_flag
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import WIDEST, ChainedGaps, EndedGaps, GapLaw, GapNoise, ThresholdGaps, geometric_mean
-from shortlist.exact.margins import laplace_margin, pure_margin
+from shortlist.estimates import (
+    WIDEST,
+    ChainedGaps,
+    EndedGaps,
+    GapLaw,
+    GapNoise,
+    ThresholdGaps,
+    geometric_mean,
+    laplace_margin,
+    pure_margin,
+)
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import NoisyScore, nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of

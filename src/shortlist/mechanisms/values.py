@@ -12,7 +12,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist.errors import bad_type, bad_value
-from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
+from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.exact.reals import floor_of, floor_to_float
 from shortlist.exact.thresholds import certify_rate, gaussian_rate

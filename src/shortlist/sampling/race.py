@@ -24,7 +24,6 @@ from shortlist.exact.reals import (
     Draw,
     NoisyScore,
     Real,
-    clear_order,
     floor_of,
     is_positive,
     kth_largest,
@@ -89,9 +88,7 @@ class _Rivals:
 
     def finish(self, contest: Contest, source: Source) -> Finish:
         exact = _exact_scores(contest, self.index, self.words, self.level, source)
-        order = clear_order(self.low, self.high, contest.k)
-        if order is None:
-            order = ranking(self.low, self.high, contest.k, exact)
+        order = ranking(self.low, self.high, contest.k, exact)
         return Finish(self.index[order], contest, exact, order)
 
 
