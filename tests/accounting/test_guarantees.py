@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.accounting.curves import pure_rho, range_rho
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, ExPost, GumbelDP, PureDP, RenyiDP, compose
+from tests.helpers.inside import pure_rho, range_rho
 from tests.helpers.typed import present
 
 NAN, INF = float("nan"), float("inf")

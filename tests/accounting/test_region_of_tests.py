@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shortlist.accounting.compose import pure_total, renyi_total, whole_profile
+from shortlist.accounting import compose
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
 from shortlist.tuned import Envelope, Region, half_planes
 
@@ -11,7 +11,7 @@ from shortlist.tuned import Envelope, Region, half_planes
 @pytest.mark.parametrize("base", [ZCDP(0.5), PureDP(1.0), ApproxDP(0.5, 1e-6), BoundedRange(0.3).repeat(5)])
 def test_the_lowest_half_planes_are_as_low_as_all(base):
     charges, x = base.curves(), np.concatenate([np.linspace(0, 1, 500), np.geomspace(1e-14, 1, 300)])
-    c, d = half_planes(whole_profile(charges), pure_total(charges), renyi_total(charges))
+    c, d = half_planes(compose.whole_profile(charges), compose.pure_total(charges), compose.renyi_total(charges))
     every = np.minimum((c[:, None] + d[:, None] * x).min(axis=0), 1.0)
     assert np.array_equal(Region.of(c, d).largest(x), every)
 

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from shortlist.accounting import compose as accountant
-from shortlist.accounting.curves import Curves, gaussian, range_rho, symmetric
+from shortlist.accounting import curves
 from shortlist.audit.certified.base import PRECISION, best_law, generating, power, rational
 from shortlist.audit.enumeration import neighbours, prove
 from shortlist.privacy import (
@@ -27,6 +27,7 @@ from shortlist.privacy import (
     compose,
 )
 from shortlist.tuned import Region, RunLaw, _Ratios, base_of, best_curves, pure_cost
+from tests.helpers.inside import range_rho
 from tests.helpers.support import full_size, in_suite, sized
 
 TEN = NegativeBinomial(mean=10)
@@ -45,7 +46,9 @@ LAWS: list[RunLaw] = [
 @cache
 def gauss(runs):
     """Of a Gaussian run with mu = 1/2."""
-    one = Curves(renyi=lambda orders: orders / 8, pairs=(gaussian(0.125),), witness=lambda order: (), rho=0.125)
+    one = curves.Curves(
+        renyi=lambda orders: orders / 8, pairs=(curves.gaussian(0.125),), witness=lambda order: (), rho=0.125
+    )
     return best_curves(base_of(((one, 1),)), runs)
 
 
@@ -174,7 +177,7 @@ def test_no_pair_of_laws_exceeds_its_renyi_curve_and_its_profile(runs):
         def half(x, p=p, q=q):
             return np.array([max(stick(p, q, e), stick(q, p, e)) for e in x.ravel()]).reshape(x.shape) * (1 + 1e-12)
 
-        base = Curves(renyi=curve, pairs=(symmetric(half),), witness=lambda a: (), pure=math.inf)
+        base = curves.Curves(renyi=curve, pairs=(curves.symmetric(half),), witness=lambda a: (), pure=math.inf)
         claim = best_curves(base_of(((base, 1),)), runs)
         laws = winner(p, order, runs), winner(q, order, runs)
         for one, two in (laws, laws[::-1]):

@@ -19,9 +19,9 @@ from shortlist.estimates import (
     margin_with_gaps,
     whole_laplace_margin,
 )
-from shortlist.exact.geometric import Geometric
 from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
 from shortlist.testing import seeded
+from tests.helpers.inside import Geometric
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 

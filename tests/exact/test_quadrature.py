@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import GUMBEL, LAPLACE
 from shortlist.utility.effort import rough
 from shortlist.utility.quadrature import NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG, find_range
+from tests.helpers.inside import GUMBEL, LAPLACE
 
 
 @pytest.mark.parametrize("centre", [-3e5, -40.0, 0.0, 7.0, 2e4])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from shortlist import ApproxDP
-from shortlist.accounting.curves import many_rounds
 from shortlist.mechanisms import LimitedDomainTopK
 from shortlist.mechanisms.race import renyi_epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import default_limit, quick_list
 from shortlist.privacy import ThinnedRange
 from shortlist.utility.effort import rough, searching
+from tests.helpers.inside import many_rounds
 from tests.helpers.support import in_suite
 from tests.helpers.typed import of_kind
 
