@@ -35,7 +35,7 @@ def exact_uniform(draw, bits=2048):
     """The draw's uniform with many more bits, from a copy of its source's future (Script hands out seeded words)."""
     while draw.bits < bits:
         draw.refine()
-    return Fraction(2 * draw.uniform.value + 1, 2 << draw.bits)
+    return Fraction(2 * draw.value + 1, 2 << draw.bits)
 
 
 def noise_ball(noise, u):
@@ -47,8 +47,8 @@ def test_refining_keeps_every_bit():
     draw = Draw(LAPLACE, 5, 64, Seeded(3))
     draw.refine()
     assert draw.bits == 128
-    assert draw.uniform.value >> 64 == 5
-    assert draw.uniform.value & (2**64 - 1) == int(Seeded(3).words(1)[0])
+    assert draw.value >> 64 == 5
+    assert draw.value & (2**64 - 1) == int(Seeded(3).words(1)[0])
 
 
 @every
@@ -78,7 +78,7 @@ def test_two_draws_that_agree_on_many_bits_are_told_apart_by_the_next_ones(noise
 def test_a_sum_is_compared_with_zero_as_its_exact_value(noise):
     for seed in range(40):
         draw = Draw(noise, int(Seeded(seed).words(1)[0]), 64, Seeded(seed + 100))
-        copy = Draw(noise, draw.uniform.value, 64, Seeded(seed + 100))
+        copy = Draw(noise, draw.value, 64, Seeded(seed + 100))
         value = noise_ball(noise, exact_uniform(copy))
         with ctx.workprec(300):
             middle = value.mid()

@@ -86,7 +86,7 @@ def numbers(positions, seed=5):
         for i, (p, w) in enumerate(zip(positions, words, strict=True))
     ]
     with ctx.workprec(100):
-        finish = np.array([float(n.position) + float(GUMBEL.exact_quantile(n.draw.uniform.value, 64)) for n in made])
+        finish = np.array([float(n.position) + float(GUMBEL.exact_quantile(n.draw.value, 64)) for n in made])
     return made, finish
 
 

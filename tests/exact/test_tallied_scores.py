@@ -45,10 +45,11 @@ def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
         np.arange(0, 2 * tallied_scores.FEW, 2),
     )
     asked: list[int] = []
+    descending = tallied_scores.descending
 
     def counted_orders(values):
         asked.append(len(values))
-        return tallied_scores.descending(values)
+        return descending(values)
 
     monkeypatch.setattr(tallied_scores, "descending", counted_orders)
     assert counted.positions(ranks).tolist() == ranks.tolist()

@@ -74,7 +74,7 @@ def test_blocks_are_opened_as_far_as_they_stand_high():
     ):
         contest = Contest(values, 1, Fraction(1), KINDS["exponential"], 0)
         layout = skip_schedule.Layout.of(contest, maxima, threshold)
-        assert [layout.runs is not None, layout.small is not None] == [512 in parts, skip_schedule.SMALL in parts]
+        assert len(layout.tiers) == 1 + (512 in parts) + (skip_schedule.SMALL in parts)
         assert {batch.length for batch in layout.plan().batches} == {4096, *parts}
 
 

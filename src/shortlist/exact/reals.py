@@ -95,26 +95,18 @@ class Uniform:
         self.bits += 64
 
 
-class Draw:
+class Draw(Uniform):
     """Noise Q(U) of scale 1 with U in [value, value + 1] / 2^bits: the rest of U is drawn on demand."""
 
-    __slots__ = ("noise", "uniform")
+    __slots__ = ("noise",)
 
     def __init__(self, noise: Noise, value: int, bits: int, source: Bits) -> None:
+        super().__init__(partial(word, source), value, bits)
         self.noise = noise
-        self.uniform = Uniform(partial(word, source), value, bits)
-
-    @property
-    def bits(self) -> int:
-        return self.uniform.bits
-
-    def refine(self) -> None:
-        self.uniform.refine()
 
     def enclosure(self) -> tuple[arb, arb]:
         """Balls around the least and the largest noise that the known bits allow."""
-        quantile, value, bits = self.noise.exact_quantile, self.uniform.value, self.uniform.bits
-        return quantile(value + 1, bits), quantile(value, bits)
+        return self.noise.exact_quantile(self.value + 1, self.bits), self.noise.exact_quantile(self.value, self.bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,17 +250,9 @@ def compare(a: NoisyScore, b: NoisyScore) -> int:
 
 
 def failures_before_success(value: int, level: int, source: Bits) -> int:
-    """floor(ln U / ln(1 - 2^-level)) for U in [value, value + 1] / 2^64, drawing more of U until certain."""
-    from flint import arb, fmpq
-
-    uniform = Uniform(partial(word, source), value)
-
-    def bounds() -> tuple[arb, arb]:
-        per_item = ball(Fraction((1 << level) - 1, 1 << level)).log()
-        least, most = (arb(fmpq(end, 1 << uniform.bits)).log() / per_item for end in (uniform.value + 1, uniform.value))
-        return least.lower(), most.upper()
-
-    return floor_of(Real(bounds, [uniform]))
+    """Return floor(ln U / ln(1 - 2^-level)) for U in [value, value + 1] / 2^64, drawing more of U until certain."""
+    uniform, miss = Uniform(partial(word, source), value), Fraction((1 << level) - 1, 1 << level)
+    return floor_of(formula(lambda: uniform.ball().log() / ball(miss).log(), [uniform]))
 
 
 POSITION_ROUNDING = 2.0**-50
