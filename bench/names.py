@@ -20,8 +20,8 @@ from shortlist import Scores
 from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import CanonicalLimitedDomain, KeySet, NamesChoice
 from shortlist.mechanisms.partition import Branch
-from shortlist.mechanisms.registry import rates
 from shortlist.mechanisms.unknown_domain import default_limit
+from shortlist.planning.search import rates
 from shortlist.utility.unknown_domain import BarredRace
 
 DELTA, MOST, MANY = 1e-6, 64, 64

@@ -94,7 +94,7 @@ def test_many_names_are_measured_in_a_second_pass():
     release = sl.keys(rows, user="who", item="what", epsilon=6.0, delta=1e-6, rng=seeded(1))
     assert len(release) > 64
     mechanism = KeySet(epsilon=6.0, delta=1e-6)
-    error = float(mechanism._measured_deviation(64))
+    error = float(mechanism._measuring_deviation(64))
     assert present(release.margins)[0].error == pytest.approx(error, rel=1e-3)
     off = [
         value - truth[str(item)] for item, value in zip(present(release.items), present(release.values), strict=True)

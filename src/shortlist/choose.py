@@ -20,17 +20,19 @@ from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.errors import PrivacyWarning, Text, bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import (
+    FEW_NAMES,
+    MANY_NAMES,
     Budget,
+    Request,
     check_budget,
     check_delta_budget,
     check_k,
     check_ledger,
     check_limit,
 )
-from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Method, Request
 from shortlist.mechanisms.partition import choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
-from shortlist.mechanisms.registry import ENTRIES, METHODS
+from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.scores import check_smallest

@@ -18,7 +18,6 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
-from shortlist.mechanisms.plan_rows import Studied
 from shortlist.scores import Scores
 from shortlist.utility.lower_bound import most_success
 
@@ -52,7 +51,7 @@ SHAPES = (
     ),
 )
 
-RIVALS: dict[str, Callable[[int, float], Studied]] = {
+RIVALS: dict[str, Callable[[int, float], Any]] = {
     "guarded": lambda k, epsilon: GuardedTopK(k=k, epsilon=epsilon),
     "one-shot": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="exponential"),
     "peeling": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="gumbel"),
@@ -91,7 +90,7 @@ def _scores(shape: int) -> Scores:
     return Scores(SHAPES[shape].counts, monotone=True)
 
 
-def _chances(mechanism: Studied, shape: int) -> tuple[float, float]:
+def _chances(mechanism: Any, shape: int) -> tuple[float, float]:
     quality = mechanism.quality(_scores(shape))
     return _short(quality.top), _short(quality.recall)
 

@@ -164,7 +164,7 @@ WRONG: list[tuple[Mechanism, Any, str, Any, dict[str, Any]]] = [
     (ExponentialWithGap(epsilon=1.0), ExponentialWithGap, "_scale", 0.5, ONE),
     (LargeGap(epsilon=1.0), LargeGap, "_scale", 0.25, {}),
     (LargeGap(epsilon=1.0), large_gap, "epsilon_of_a_round", 2, {}),
-    (HybridTopK(threshold=1, k=2, epsilon=1.0), HybridTopK, "_scale", 0.5, TWO),
+    (HybridTopK(threshold=1, k=2, epsilon=1.0), HybridTopK, "_scales", (0.5, 0.5), TWO),
     (HybridTopK(threshold=1, k=2, epsilon=1.0), HybridTopK, "_cost", 0.5, TWO),
     (HybridSparseVector(threshold=-4, k=2, epsilon=1.0), HybridSparseVector, "_scales", (0.5, 1), TWO),
     (HybridSparseVector(threshold=-4, k=2, epsilon=1.0), HybridSparseVector, "_scales", (1, 0.5), TWO),

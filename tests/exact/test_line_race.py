@@ -40,7 +40,7 @@ def test_every_number_is_a_sum_over_sets(s, k, noise, rate, start):
 
     assert race.numbers().tolist() == [total(lambda one, n=n: len(one) == n) for n in range(k + 1)]
     assert race.inclusion().tolist() == [total(lambda one, i=i: i in one) for i in range(len(s))]
-    assert race.right() == total(lambda one: is_right(one, s, k))
+    assert race.success() == total(lambda one: is_right(one, s, k))
     ranks = np.argsort(-np.array(s), kind="stable").tolist()
     for head, reach in ((0, k), (1, k + 1)):
         held, beyond = set(ranks[:head]), set(ranks[reach:])
@@ -52,7 +52,7 @@ def test_every_number_is_a_sum_over_sets(s, k, noise, rate, start):
         share = sum(chance * sum(s[i] >= s[best[-1]] for i in one) for one, chance in sets.items()) / len(best)
         assert quality.recall == pytest.approx(share, abs=1e-9)
     else:
-        assert quality.recall == quality.top == race.right()
+        assert quality.recall == quality.top == race.success()
 
 
 def test_a_law_that_is_a_little_wrong_would_be_seen():
@@ -63,7 +63,7 @@ def test_a_law_that_is_a_little_wrong_would_be_seen():
         LineRace(s, 2, EXPONENTIAL, 1.0, 0.001),
         LineRace(s + 0.001, 2, EXPONENTIAL),
     ):
-        assert abs(race.right() - other.right()) > 1e-6
+        assert abs(race.success() - other.success()) > 1e-6
         assert np.abs(race.inclusion() - other.inclusion()).max() > 1e-6
         assert np.abs(race.numbers() - other.numbers()).max() > 1e-6
 
@@ -76,13 +76,13 @@ def test_long_lists_agree_with_what_is_known_by_other_sums(level):
     assert numbers.sum() == pytest.approx(1, abs=1e-12)
     assert inclusion.sum() == pytest.approx(numbers @ np.arange(5), abs=1e-8)
     assert (np.diff(inclusion[np.argsort(s)]) >= -1e-12).all()
-    assert race.right() == pytest.approx(race.best(), abs=1e-12)
+    assert race.success() == pytest.approx(race.best(), abs=1e-12)
 
 
 def test_whoever_is_far_ahead_is_certain():
     race = LineRace(np.array([1e9, 500.0, -40.0]), 2, EXPONENTIAL)
     np.testing.assert_allclose(race.inclusion(), [1, 1, 0], atol=1e-9)
-    assert race.right() == pytest.approx(1, abs=1e-9)
+    assert race.success() == pytest.approx(1, abs=1e-9)
     assert LineRace(np.array([5.0]), 2, EXPONENTIAL).best() == 0
     assert LineRace(np.array([5.0]), 2, EXPONENTIAL).within(2, 2) == 0
     assert LineRace(np.zeros(0), 2, EXPONENTIAL).recall(0) == 0

@@ -11,7 +11,7 @@ import shortlist
 HOME = Path(shortlist.__file__).parent
 PARTICIPLES = {"found", "asked", "kept"}
 PUBLIC = {
-    "extras.py", "release.py", "ledger/filter.py", "ledger/ledger.py", "mechanisms/stream.py",
+    "extras.py", "release.py", "ledger/filter.py", "ledger/ledger.py", "mechanisms/threshold.py",
     "mechanisms/votes.py",
 }  # fmt: skip
 """Where one of them is a public name, or counts how often something was asked."""

@@ -11,7 +11,7 @@ HOME = Path(shortlist.__file__).parent
 DOOR = {"top_k", "select", "keys", "quantile", "quote"}
 """What releases a table, and what says before what that would cost."""
 INSIDE = {
-    "api", "choose", "from_data", "grouped_scores", "groups", "list_request", "mechanisms.entry", "paid_release",
+    "api", "choose", "from_data", "grouped_scores", "groups", "list_request", "paid_release",
     "quantile_inputs", "quantile_request", "quantiles", "sampling", "table_release", "table_words",
     "tables.candidates", "tables.caps", "tables.count", "tables.files", "tables.frames", "tables.groups",
     "tables.question", "tables.relations", "tables.remote_scores", "tables.values",

@@ -12,44 +12,30 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms, pate
-from shortlist.audit.attack import Target, mechanism_named, mechanism_names, source_of, takes_histograms
+from shortlist.audit.attack import Target, mechanism_names, source_of, takes_histograms
 from shortlist.audit.events import read_many
 from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Draws
-from shortlist.mechanisms.registry import ENTRIES, METHODS, audited
+from shortlist.mechanisms.registry import ENTRIES, EXAMPLE_COUNTS, METHODS, audited, examples
 from shortlist.pate import PATE, MultiLabelPATE
+from shortlist.planning.rows import ROWS, contestants, curves
 from shortlist.testing import seeded
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 
 ROOT = Path(__file__).parents[2]
-COUNTS = [9, 7, 4, 2, 1, 1, 0]
 every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.__name__)
 
 
-def built(name):
-    """The mechanism of that name, under a pure budget where it takes one."""
-    for budget in (PureDP(1.0), ApproxDP(1.0, 0.05)):
-        try:
-            return mechanism_named(name, None, budget)
-        except (TypeError, ValueError):
-            continue
-    raise AssertionError(f"{name} takes no budget")
-
-
-MECHANISMS = {name: built(name) for name in mechanism_names()}
+MECHANISMS = {name: mechanism for name, mechanism, _ in examples()}
+SCORES = {name: scores for name, _, scores in examples()}
 CROWDS = [PATE(rho=0.125, delta=1e-6, queries=1, classes=2), MultiLabelPATE(rho=0.5, delta=0.1, queries=1)]
 each = pytest.mark.parametrize("name", MECHANISMS)
 
 
-def scores_for(mechanism):
-    if takes_histograms(mechanism):
-        return sl.Scores({f"label {i}": n for i, n in enumerate(COUNTS) if n}, monotone=True, public=False)
-    return sl.Scores(COUNTS, monotone=getattr(mechanism, "monotone", True))
-
-
 def test_every_kind_has_one_entry_and_is_built_by_a_name():
+    assert set(MECHANISMS) == set(mechanism_names())
     kinds = [entry.kind for entry in ENTRIES]
     assert len(set(kinds)) == len(kinds)
     offered = {getattr(mechanisms, name) for name in mechanisms.__all__} - {Mechanism}
@@ -60,14 +46,11 @@ def test_every_kind_has_one_entry_and_is_built_by_a_name():
 def test_every_name_is_that_of_one_thing():
     said = [method.name for entry in ENTRIES for method in entry.methods]
     assert len(set(said)) == len(said) == len(METHODS)
-    alone = [one.name for entry in ENTRIES for one in entry.audited.names]
+    alone = [name for entry in ENTRIES for name in entry.examples]
     assert len(set(alone)) == len(alone)
-    labels = [curve.label for entry in ENTRIES for curve in entry.compared]
-    assert len(set(labels)) == len(labels)
-    rows = [row for entry in ENTRIES for k in (1, 3) for row in entry.planned(k)]
-    assert {row.method for row in rows} <= set(METHODS)
-    pure = {row.label for entry in ENTRIES for row in entry.planned(3) if "pure" in row.currencies}
-    assert pure == set(labels)  # what is compared is planned, under the same name
+    assert {row.method for row in ROWS} <= set(METHODS)
+    pure = [one.label for one in contestants(3, "known", False) if "pure" in one.currencies]
+    assert sorted(pure) == sorted(curves())  # what is compared is planned, under the same name
 
 
 @every
@@ -90,13 +73,13 @@ def test_its_certified_law_is_there(entry):
 
 @every
 def test_its_facts_stand_where_they_are_said_to(entry):
-    for fact in (method.fact for method in entry.methods if method.fact):
-        assert (ROOT / fact.page).is_file()
+    for method in entry.methods:
+        assert (ROOT / method.fact_page).is_file()
 
 
 @each
 def test_it_is_a_frozen_value(name):
-    mechanism, other = MECHANISMS[name], built(name)
+    mechanism, other = MECHANISMS[name], {again: made for again, made, _ in examples()}[name]
     assert mechanism == other
     assert hash(mechanism) == hash(other)
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
@@ -114,7 +97,7 @@ def test_its_charge_fits_its_budget(name):
 
 @each
 def test_many_draws_have_the_shape_of_single_ones(name):
-    mechanism, scores = MECHANISMS[name], scores_for(MECHANISMS[name])
+    mechanism, scores = MECHANISMS[name], SCORES[name]
     found = mechanism.release_many(scores, draws=400, rng=seeded(1))
     rows = found.indices if isinstance(found, Draws) else found.reshape(400, -1)
     assert len(rows) == 400
@@ -123,7 +106,7 @@ def test_many_draws_have_the_shape_of_single_ones(name):
     if present(audited(mechanism)).ranks:
         assert {one.k for one in singles} <= set(rows[:, 0].tolist())
         return
-    assert rows.max() < len(COUNTS)
+    assert rows.max() < len(EXAMPLE_COUNTS)
     sizes = set(np.count_nonzero(rows >= 0, axis=1).tolist())
     assert {len(one.items or ()) for one in singles} <= sizes
     assert all(one.ordered == mechanism.ordered for one in singles)

@@ -8,8 +8,7 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.choose import choose_method, mechanism_for
-from shortlist.mechanisms.base import Budget
-from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.base import Budget, Request
 from shortlist.mechanisms.registry import METHODS
 
 BUDGETS: tuple[Budget, ...] = (

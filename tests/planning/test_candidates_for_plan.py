@@ -9,9 +9,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.choose import mechanism_for
-from shortlist.mechanisms.registry import rates
 from shortlist.planning.plans import shaped
-from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list
+from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list, rates
 
 # low enough that no row is sure, high enough that some are likely
 ASKED = [(1, 0.01, None), (2, 0.03, 2), (3, 0.04, None), (4, 0.1, None), (9, 0.3, 2)]

@@ -9,11 +9,11 @@ import pytest
 import shortlist as sl
 from shortlist import Scores
 from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
-from shortlist.mechanisms.registry import ENTRIES
+from shortlist.planning.rows import curves
 from shortlist.utility.lower_bound import least_epsilon, most_success
 
 mpl.use("Agg")
-CONTESTANTS = [curve.label for entry in ENTRIES for curve in entry.compared]
+CONTESTANTS = list(curves())
 SCORES = Scores([9.0, 9.0, 3.0, 3.0, 3.0, 2.0], monotone=True)
 
 

@@ -13,8 +13,8 @@ from shortlist.exact.reals import floor_to_float
 from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms import sets as budgets
 from shortlist.mechanisms.race import epsilon_of_a_round
-from shortlist.mechanisms.registry import by_rounds
 from shortlist.mechanisms.sets import share_of
+from shortlist.planning.compare import _by_rounds as by_rounds
 from tests.helpers.typed import noting
 
 SCORES = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True)
@@ -34,7 +34,7 @@ def test_the_least_epsilon_with_a_delta_is_the_least_and_none_is_calibrated(k, t
 def test_the_rounds_of_one_shot_tell_epsilon_and_the_chance(k, e, noise):
     traced = by_rounds(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-4)), SCORES)
     assert traced is not None
-    epsilon, chance = traced.at(e)
+    epsilon, chance = traced[1](e)
     mechanism = GuardedTopK(k=k, budget=ApproxDP(epsilon, 1e-4))
     share = share_of(k, len(SCORES))
     assert budgets.one_shot_of(mechanism.guarantee, k, share)[0] == noise

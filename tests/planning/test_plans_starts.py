@@ -8,7 +8,8 @@ import pytest
 import shortlist as sl
 from shortlist.planning import plans
 from shortlist.planning.plans import PlanRow
-from shortlist.planning.search import TYPICAL, contestants, least_with_slope
+from shortlist.planning.rows import contestants
+from shortlist.planning.search import TYPICAL, least_with_slope
 from shortlist.utility import lists as guarded_list_law
 from shortlist.utility import sets as guarded_law
 from tests.helpers.support import in_suite

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from shortlist.exact.noise import EXPONENTIAL
+from shortlist.exact.reals import Draw
 from shortlist.mechanisms import SparseVector
-from shortlist.sampling import race
 from shortlist.sampling import thresholds as module
-from tests.helpers.inside import EXPONENTIAL, Draw, Seeded
+from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.race import floors, step_for
+from shortlist.sampling.thresholds import Barrier, ManyRuns
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.mechanisms.sparse_vector.by_formula import BELOW
 from tests.sampling.test_noisy_threshold import KINDS, VALUES, every, law_of, rules_of
@@ -20,9 +23,7 @@ from tests.sampling.test_race import coarse, without_floats
 
 
 def runs_of(rules, values):
-    tests = tuple(branch.test for branch in rules.branches)
-    rest = rules.noise, rules.whole, tests, rules.weights, rules.enough
-    return module.ManyRuns(np.asarray(values), rules.threshold, rules.threshold_scale, *rest)
+    return ManyRuns(np.asarray(values), rules)
 
 
 def patterns_of(rules, indices, tests, length):
@@ -194,25 +195,25 @@ def test_numbers_beyond_floats_are_decided_exactly(noise, epsilon):
 
 def test_a_grid_is_a_power_of_two_that_floats_hold():
     for scale in (Fraction(3), Fraction(1, 7), Fraction(2) ** 500):
-        step = race.step_for(scale)
+        step = step_for(scale)
         assert 2**-22 < step / scale < 2**-18
         assert math.frexp(float(step))[0] == 0.5
-    assert float(race.step_for(Fraction(10) ** 400)) == 2.0**1023
-    assert float(race.step_for(Fraction(1, 10**400))) == 5e-324
+    assert float(step_for(Fraction(10) ** 400)) == 2.0**1023
+    assert float(step_for(Fraction(1, 10**400))) == 5e-324
 
 
 def test_floors_are_told_where_both_ends_agree():
     low, high = np.array([0.3, -0.1, 1.9, np.nan, -np.inf]), np.array([0.4, -0.05, 2.1, 1.0, np.inf])
-    found, told = race.floors(low, high, Fraction(1, 2))
+    found, told = floors(low, high, Fraction(1, 2))
     assert told.tolist() == [True, True, False, False, False]
     assert found[:2].tolist() == [0, -1]
-    assert not race.floors(np.array([1e300]), np.array([1e300]), Fraction(1, 2**1000))[1].any()
+    assert not floors(np.array([1e300]), np.array([1e300]), Fraction(1, 2**1000))[1].any()
 
 
 def test_the_power_of_a_wrong_stop_rule():
     """One answer more than the rules pay for is another law."""
     rules = rules_of("exponential", False)
-    wrong = dataclasses.replace(runs_of(rules, VALUES), enough=rules.enough + 1)
+    wrong = runs_of(dataclasses.replace(rules, epsilon=rules.epsilon + rules.unit), VALUES)
     drawn = Counter((row >= 0).sum() for row in wrong.draw(Seeded(9), 4000)[0])
     assert drawn[3] > 0
     right = Counter((row >= 0).sum() for row in runs_of(rules, VALUES).draw(Seeded(9), 4000)[0])
@@ -232,7 +233,7 @@ def test_sums_beyond_floats_decide_nothing():
             return np.array([int(2**64 * math.exp(-x)) for x in noises][:count], np.uint64)
 
     rules = sv.rules
-    barrier = module.Barrier(rules.threshold, rules.threshold_scale, rules.noise, Chosen())
+    barrier = Barrier(rules.threshold, rules.threshold_scale, rules.noise, Chosen())
     draws = [Draw(EXPONENTIAL, int(2**64 * math.exp(-x)), 64, Chosen()) for x in noises[1:]]
     passed = [barrier.passes(1.7e308, one.test, draw) for one, draw in zip(rules.branches, draws, strict=True)]
     assert passed == [False, False]

@@ -32,8 +32,7 @@ from shortlist.audit.events import Event, Sample, label_number, learn, proportio
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
-from shortlist.mechanisms.entry import Entry, Request
-from shortlist.mechanisms.registry import ENTRIES, audited
+from shortlist.mechanisms.registry import audited, makers
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
@@ -108,27 +107,17 @@ def _pickle(thing: object) -> bytes:
 
 def mechanism_names() -> list[str]:
     """All that `shortlist audit` knows by name."""
-    return sorted(_makers())
+    return sorted(makers())
 
 
 def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
     """The mechanism of that name, or an error with those that may be meant; k=None is the one audited by default."""
-    makers = _makers()
-    if name not in makers:
+    known = makers()
+    if name not in known:
         near = meant(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
         raise ValueError(f"{name!r} is not known{near}")
-    entry, build = makers[name]
+    entry, build = known[name]
     return build(entry.audited.k if k is None else k, budget)
-
-
-def _makers() -> dict[str, tuple[Entry, Callable[[int, Budget], Mechanism]]]:
-    """The methods of `top_k`, and the names for audits alone, which win."""
-
-    def built(build: Callable[[Request], Mechanism]) -> Callable[[int, Budget], Mechanism]:
-        return lambda k, budget: build(Request(k, budget))
-
-    methods = {one.name: (entry, built(one.build)) for entry in ENTRIES for one in entry.methods}
-    return methods | {one.name: (entry, one.build) for entry in ENTRIES for one in entry.audited.names}
 
 
 def function_in(place: str) -> Callable[..., object]:

@@ -19,8 +19,7 @@ from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw
 from shortlist.audit.enumeration import TOLERANCE, Proof, alike, lines, neighbours, prove
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.mechanisms.entry import Audited
-from shortlist.mechanisms.registry import audited
+from shortlist.mechanisms.registry import Audited, audited
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import Guarantee
 from shortlist.scores import Scores

@@ -201,6 +201,43 @@ def check_public_scores(scores: Scores) -> None:
 
 DeltaBudget = ZCDP | ApproxDP
 
+FEW_NAMES = 2
+"""Where a person counts for so many names at most, geometric noise has the lowest bar."""
+MANY_NAMES = 64
+"""Beyond so many names the bar of every mechanism without a cap is higher."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is public of a question to `top_k`: all that the choice of a mechanism may look at."""
+
+    k: int | None
+    budget: Budget
+    ordered: bool = False
+    values: bool = False
+    gaps: bool = False
+    public: bool = True
+    """Whether the candidates are a public list."""
+    limit: int | None = None
+    most: int | None = None
+    """How many candidates one person counts for, where that was capped."""
+    weighed: bool = False
+    """Whether capped weights came with the counts: where rows were counted without a public list."""
+
+    @property
+    def listed(self) -> bool:
+        """Whether a public list and a fixed k answer it: the only way without a delta."""
+        has_delta = isinstance(self.budget, DeltaBudget) and self.budget.delta > 0
+        return not has_delta or (self.public and self.k is not None)
+
+    @property
+    def size(self) -> int:
+        """k, where one must be given."""
+        if self.k is None:
+            raise bad_value('$k=None needs $method="stable", which lets the gaps decide; or give $k=10')
+        return self.k
+
+
 LARGEST_LIMIT = 2**31 - 1
 LEAST_DELTA = 1e-280
 """Below it a share of delta would be lost to underflow."""

@@ -41,8 +41,6 @@ from shortlist.sampling.race import Field, Rows, Work, race
 from shortlist.sampling.stable import lead_of
 from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.quality import Quality
-from shortlist.utility.race import OneshotLaw, winner_probabilities
 
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
@@ -126,10 +124,6 @@ class TopKWithGaps(Budgeted[PureDP]):
     success_probability = utility.success_probability
     quality = utility.quality
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def _law(self, scores: Scores) -> OneshotLaw:
-        """That of one-shot top-k: gaps and values change nothing of who is released."""
-        return OneshotLaw.of(scores.values, self.k, self._scale(scores), check_gap_noise(self.noise))
 
 
 @described
@@ -247,10 +241,6 @@ class MeasuredTopK(Budgeted[PureDP]):
     success_probability = utility.success_probability
     quality = utility.quality
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def _law(self, scores: Scores) -> OneshotLaw:
-        """That of one-shot top-k: gaps and values change nothing of who is released."""
-        return OneshotLaw.of(scores.values, self.k, self._scales(scores)[0], check_gap_noise(self.noise))
 
 
 def _store(
@@ -428,25 +418,9 @@ class ExponentialWithGap(Budgeted[PureDP]):
         races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(check_draws(draws), check_source(rng))
         return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i wins], for every candidate: exact, and they sum to 1; a winner that was given wins."""
-        scores = self._validate_public(scores, question)
-        if self.winner is not None:
-            chances: Floats = np.zeros(len(scores))
-            chances[self._place(scores)] = 1.0
-            return chances
-        law = OneshotLaw.of(scores.values, 1, self._scale(scores), GUMBEL)
-        return winner_probabilities(law.s, law.noise)
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the winner has the largest score]: exact, to 1e-9."""
-        chances, values = self.probabilities(scores, **question), self._validate_public(scores, question).values
-        return float(chances[values == values.max()].sum())
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): of one item all equal."""
-        right = self.success_probability(scores, **question)
-        return Quality(top=right, great=right, good=right, recall=right)
+    probabilities = utility.winner_probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:
@@ -562,10 +536,6 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
     success_probability = utility.success_probability
     quality = utility.quality
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def _law(self, scores: Scores) -> OneshotLaw:
-        """That of one-shot top-k: values change nothing of who is released."""
-        return OneshotLaw.of(scores.values, self.k, self.scale(scores), GUMBEL)
 
 
 @lru_cache

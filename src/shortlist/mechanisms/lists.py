@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import ball
 from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
@@ -46,8 +46,6 @@ from shortlist.sampling.sets import LIST_SLOPE as SLOPE
 from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.lists import Levels, SequenceLaw, Utility, levels, race_chances
-from shortlist.utility.race import OneshotLaw
 
 if TYPE_CHECKING:
     from flint import arb
@@ -109,19 +107,11 @@ class JointTopK(Budgeted[Budget]):
         steps, candidates = ladder(scores._numbers, self.k)
         return Sequences(steps, self._rate(scores) * steps.unit), candidates
 
-    def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-9."""
-        return self._law(self._validate_public(scores, question)).in_order()
-
+    order_probability = utility.order_probability
     success_probability = utility.success_probability
     quality = utility.quality
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def _law(self, scores: Scores) -> SequenceLaw:
-        sequences, candidates = self._sequences(scores)
-        support = levels(sequences.steps, sequences.rate)
-        return SequenceLaw(support, support.chances, candidates, len(scores))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         sequences, candidates = self._sequences(scores)
@@ -223,20 +213,11 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
         rows: Indices = candidates[np.array(race.draw_many(check_source(rng), check_draws(draws)))]
         return rows
 
-    def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-8."""
-        return self._law(self._validate_public(scores, question)).in_order()
-
+    order_probability = utility.order_probability
     success_probability = utility.success_probability
     quality = utility.quality
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def _law(self, scores: Scores) -> SequenceLaw:
-        steps, candidates = ladder(scores._numbers, self.k, gap=True)
-        support = levels(steps, self._rate(scores) * steps.unit)
-        chances = support.chances if self._kind == GUMBEL else race_chances(support)
-        return SequenceLaw(support, chances, candidates, len(scores))
 
 
 @described
@@ -369,20 +350,12 @@ class GuardedListTopK(Budgeted[Budget]):
     quality = utility.quality
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-        return self._law(self._validate_public(scores, question)).guard
+    guard_probability = utility.guard_probability
 
     def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
-        return self._law(self._validate_public(scores, question)).lists.in_order()
-
-    def _law(self, scores: Scores) -> Utility:
-        run = self._prepared(scores)
-        support = levels(run.steps, run.rate)
-        lists = SequenceLaw(support, run.chances(support), run.candidates, len(scores))
-        return Utility(lists, OneshotLaw.of(scores.values, self.k, run.scale, run.noise))
+        chance: float = utility.distribution(self, scores, question).lists.in_order()
+        return chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,19 +408,6 @@ class ListRace:
 
     def _unguarded(self) -> SequenceRace:
         return SequenceRace(sequence_envelope(self.steps, self.rate))
-
-    def chances(self, support: Levels) -> Floats:
-        """P[a list of this level is released], for every level."""
-        match self.lists:
-            case ListGuard() as guard:
-                return race_chances(support, sum(guard.bounds(fine=True)) / 2, float(guard.a))
-            case ListSwitch() as switch:
-                log_odds = sum(switch.bounds(fine=True)) / 2
-                return support.chances * math.exp(-float(np.logaddexp(0.0, -log_odds)))
-            case Alone(noise):
-                return support.chances if noise == GUMBEL else race_chances(support)
-            case _:
-                return np.zeros(len(support.losses))
 
 
 def crowd_of(k: int, d: int) -> float:

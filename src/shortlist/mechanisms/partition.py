@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask, Values, checked_flag, sorted_rows
+from shortlist._arrays import Floats, Indices, Values, checked_flag, sorted_rows
+from shortlist._runtime import late
 from shortlist._text import about
 from shortlist.accounting.checks import count
 from shortlist.errors import bad_value
@@ -21,42 +22,14 @@ from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budgeted,
-    DeltaBudget,
-    Draws,
-    Mechanism,
-    Outcome,
-    bar_in_words,
-    check_column,
-    check_counts,
-    check_draws,
-    check_k,
-    check_limit,
-    check_small_delta,
-    check_source,
-    described,
-    sort_counts,
-)
-from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
+from shortlist.mechanisms import base, unknown_domain, utility
 from shortlist.mechanisms.race import epsilon_of_a_round
-from shortlist.mechanisms.unknown_domain import (
-    GAMMA,
-    MOST_CLASSES,
-    CanonicalLimitedDomain,
-    LimitedDomainTopK,
-    default_limit,
-    quick_list,
-)
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, draw_keys
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.key_ranking import Ranked, ranked_keys, stepped
-from shortlist.utility.quality import Quality
 
 
 class Recounted:
@@ -66,30 +39,14 @@ class Recounted:
     once more: of each person at most `most` of these very names.
     """
 
-    __slots__ = ("_again", "_weights", "most")
+    __slots__ = ("_again", "_weights")
 
     def __init__(self, weights: Any, again: Callable[[list[Hashable], int], list[int]]) -> None:
         self._weights = weights
         self._again = again
-        self.most: int = weights.most
 
-    @property
-    def scores(self) -> Values:
-        scores: Values = self._weights.scores
-        return scores
-
-    @property
-    def sizes(self) -> Indices:
-        sizes: Indices = self._weights.sizes
-        return sizes
-
-    def names(self, positions: Sequence[int]) -> list[Hashable]:
-        names: list[Hashable] = self._weights.names(positions)
-        return names
-
-    def counts(self, positions: Sequence[int]) -> list[int]:
-        counts: list[int] = self._weights.counts(positions)
-        return counts
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._weights, name)
 
     def people(self, positions: Sequence[int]) -> tuple[list[int], int]:
         """(how many people hold each, of how many of them one person counts at most)."""
@@ -129,27 +86,6 @@ def by_score(scores: Scores) -> Indices:
     return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
 
 
-def sums_of(scores: Scores, cap: Cap) -> Values:
-    """The sum of every label of public scores, in their order; none is below 0."""
-    weights = scores._capped
-    if weights is None or not cap.weighted:
-        return np.maximum(scores.values, 0)
-    sums = np.zeros(len(scores.values), np.int64)
-    sums[by_score(scores)[:-1]] = np.repeat(weights.scores, weights.sizes)
-    return sums
-
-
-def sums_and_right(scores: Scores, cap: Cap, k: int) -> tuple[Values, Mask, Mask]:
-    """(the sum of every label, which may be in a true top k, which must be): public scores.
-
-    Whoever is held by as many people as the k-th may, by more must; where there are no people beside the sums, by the
-    sums.
-    """
-    sums, people = sums_of(scores, cap), scores.values
-    kth = np.sort(people)[-k] if k <= len(people) else 0
-    return sums, people >= max(kth, 1), people > kth
-
-
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
     held = scores._capped
@@ -163,8 +99,8 @@ FEW = 2
 """Up to so many labels a person, geometric noise has the lower bar."""
 
 
-@described
-class KeySet(Budgeted[DeltaBudget]):
+@base.described
+class KeySet(base.Budgeted[base.DeltaBudget]):
     """Every label whose noisy sum reaches a public bar, from sums to which a person brings at most `most` labels.
 
     Sums are counts of the people who keep the label, or weighted ones: a person who keeps t labels adds 1/sqrt(t) to
@@ -206,7 +142,7 @@ class KeySet(Budgeted[DeltaBudget]):
     most: int | None = None
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     weighted: bool | None = None
     values: bool = True
     k: int | None = None
@@ -217,14 +153,14 @@ class KeySet(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        self._pay(check_small_delta(epsilon, delta, self.budget))
+        self._pay(base.check_small_delta(epsilon, delta, self.budget))
         weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
         object.__setattr__(self, "values", checked_flag("values", self.values))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         if self.k is not None:
-            object.__setattr__(self, "k", check_k(self.k))
+            object.__setattr__(self, "k", base.check_k(self.k))
 
     @property
     def name(self) -> str:
@@ -285,6 +221,10 @@ class KeySet(Budgeted[DeltaBudget]):
             return (GaussianKeys(self._bar, self._cap.unit),)
         return tuple(map(GeometricKeys, self._coin.noises()))
 
+    def _toss(self, draws: int, source: Source) -> Indices:
+        """Return which of the noises each draw has."""
+        return np.zeros(draws, np.int64) if self._coin is None else self._coin.tosses(draws, source).astype(np.int64)
+
     @property
     def fits_tables(self) -> bool:
         """Whether the bar is so low that some table could reach it: public."""
@@ -298,34 +238,29 @@ class KeySet(Budgeted[DeltaBudget]):
             raise ValueError(
                 "the budget is too small for any table: write a larger epsilon (or rho), or a larger delta"
             )
-        check_column(scores, self._cap.most, weighted=bool(self.weighted))
+        base.check_column(scores, self._cap.most, weighted=bool(self.weighted))
         if self._measures and scores.numbered:
             raise bad_value(
                 "$values=True measures how many people hold each name, which weighted sums do not tell: count a table, "
                 "or write $values=False"
             )
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._capped is not None
-        return replace(self._outcome(scores, source), by_weight=by_weight)
-
-    def _outcome(self, scores: Scores, source: Source) -> Outcome:
-        column = Column.of(scores, self._cap)
-        noises, coin = self._noises(), self._coin
-        noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
+        column, noise = Column.of(scores, self._cap), self._noises()[int(self._toss(1, source)[0])]
         names = draw_keys(column.scores, column.sizes, noise, source)
         order = self._ranking(names, source)
         places = column.places(names.position[order])
         if self._measures:
-            return self._measured(scores, places, source)
+            return self._measure(scores, places, source)
         words = self._words(float(noise.step * self._cap.grid))
         if not self.values:
-            return Outcome(places, notes=(words,))
+            return base.Outcome(places, notes=(words,), by_weight=by_weight)
         people = [float(step) for step in names.sums[order].tolist()]
         margin = self._margin(noise)
         near = float(noise.step) + 2 * margin.error
         notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
-        return Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes)
+        return base.Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes, by_weight)
 
     def _ranking(self, names: NamedKeys, source: Source) -> list[int]:
         """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
@@ -338,10 +273,10 @@ class KeySet(Budgeted[DeltaBudget]):
             return geometric_margin(noise.noise)
         return gaussian_margin(self._bar.sigma, self._cap.grid)
 
-    def _measured(self, scores: Scores, places: list[int], source: Source) -> Outcome:
+    def _measure(self, scores: Scores, places: list[int], source: Source) -> base.Outcome:
         """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
         people, cap = people_of(scores, places)
-        deviation = self._measured_deviation(cap)
+        deviation = self._measuring_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
         drawn = shuffle(len(places), WordStream(source))
         order = sorted(drawn, key=lambda i: -counts[i])
@@ -349,9 +284,9 @@ class KeySet(Budgeted[DeltaBudget]):
         fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
         notes = (self._words(self.bar), f"values are people who hold the name, measured afresh{fewer}")
         values = [float(counts[i]) for i in order]
-        return Outcome([places[i] for i in order], Extras(values=values, margins=margins), notes)
+        return base.Outcome([places[i] for i in order], Extras(values=values, margins=margins), notes, by_weight=True)
 
-    def _measured_deviation(self, names: int) -> Fraction:
+    def _measuring_deviation(self, names: int) -> Fraction:
         """The deviation of the noise on counts that are measured, where one person may hold so many of the names."""
         measured = self._bar.measured
         assert measured is not None
@@ -366,89 +301,52 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+    ) -> base.Draws:
         """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
 
         In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
         """
-        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
-        column, noises, coin = Column.of(scores, self._cap), self._noises(), self._coin
-        side = np.zeros(count, np.int64) if coin is None else coin.tosses(count, source).astype(np.int64)
-        rows: list[tuple[Indices, Values, Indices]] = []
-        for which, noise in enumerate(noises):
+        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
+        column, side = Column.of(scores, self._cap), self._toss(count, source)
+        rows: list[tuple[Indices, Indices, Indices]] = []
+        for which, noise in enumerate(self._noises()):
             ours = np.flatnonzero(side == which)
             if len(ours):
                 names = draw_keys(column.scores, column.sizes, noise, source, len(ours))
-                rows.append((ours[names.draw], self._by_score(scores, column.places(names.position)), names.sums))
-        return self._rows(count, *map(np.concatenate, zip(*rows, strict=True)), source=source)
-
-    def _by_score(self, scores: Scores, places: list[int]) -> Indices:
-        """Return positions among public scores, where what was drawn are places in the ranking by their weights."""
-        ranks = np.array(places, np.int64)
-        return by_score(scores)[ranks] if self.weighted and scores._capped is not None else ranks
-
-    def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
+                places = np.array(column.places(names.position), np.int64)
+                if self.weighted and scores._capped is not None:
+                    places = by_score(scores)[places]
+                rows.append((ours[names.draw], places, names.sums))
+        draw, place, sums = map(np.concatenate, zip(*rows, strict=True))
         key = source.words(len(draw))
-        ranked = self.ordered or self.k is not None
-        order = np.lexsort((key, -sums, draw)) if ranked else np.lexsort((place, draw))
+        ranks = self.ordered or self.k is not None
+        order = np.lexsort((key, -sums, draw)) if ranks else np.lexsort((place, draw))
         draw, place, sums = draw[order], place[order], sums[order]
-        column = np.arange(len(draw)) - np.searchsorted(draw, draw)
-        few = column < (len(draw) if self.k is None else self.k)
-        width = max(1, int(column[few].max(initial=0)) + 1)
+        at = np.arange(len(draw)) - np.searchsorted(draw, draw)
+        few = at < (len(draw) if self.k is None else self.k)
+        width = max(1, int(at[few].max(initial=0)) + 1)
         indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
-        indices[draw[few], column[few]] = place[few]
-        reals[draw[few], column[few]] = sums[few] * float(self._cap.grid)
-        if self.ordered:
-            return Draws(indices, reals if self.values else None)
-        return Draws(sorted_rows(indices))
+        indices[draw[few], at[few]] = place[few]
+        reals[draw[few], at[few]] = sums[few] * float(self._cap.grid)
+        return base.Draws(indices, reals if self.values else None) if self.ordered else base.Draws(sorted_rows(indices))
 
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[named] of every label, without a limit k: exact, to 1e-12."""
-        if self.k is not None:
-            raise bad_value("exact chances are known without a limit: leave $k= out, or draw with release_many")
-        return self.chances(sums_of(self._validate_public(scores, question), self._cap))
+    inclusion_probabilities = utility.inclusion_probabilities
+    success_probability = utility.success_probability
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
-        chances = sum(share * noise.chances(np.asarray(sums)) for share, noise in self._sides())
-        return np.where(np.asarray(sums) > 0, chances, 0.0)
+        chances: Floats = late("shortlist.utility.key_ranking", "naming_chances")(self, sums)
+        return chances
 
     def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """How many labels are named, on average: exact, to 1e-9."""
-        if self.k is not None:
-            return self._ranked(scores, question).names
-        return float(self.inclusion_probabilities(scores, **question).sum())
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the names are a true top k], ties counting as equal; by people, where weights came with counts: to 1e-9."""
-        return self._ranked(scores, question).top
+        number: float = utility.distribution(self, scores, question).names()
+        return number
 
     def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
-        if self.k is not None and top in (None, self.k):
-            return self._ranked(scores, question).right / self.k
-        values = sums_of(self._validate_public(scores, question), self._cap)
-        there = int(np.count_nonzero(values > 0))
-        wanted = there if top is None else check_k(top)
-        if not wanted:
-            return 0.0
-        chances = np.sort(self.inclusion_probabilities(scores, **question))[::-1]  # they rise with the sums
-        return float(chances[:wanted].sum()) / wanted
-
-    def _sides(self) -> tuple[tuple[float, KeyNoise], ...]:
-        """(how often, which noise): one, or the two sides of the coin."""
-        noises, coin = self._noises(), self._coin
-        less = 0.0 if coin is None else float(coin.chance().mid())
-        return tuple(zip((1 - less, less), noises, strict=False))
-
-    def _ranked(self, scores: object, question: ScoreWords) -> Ranked:
-        """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220)."""
-        if self.k is None:
-            raise bad_value("a true top k needs a k: write $k=10, for example")
-        known = sums_and_right(self._validate_public(scores, question), self._cap, self.k)
-        sides = [(share, ranked_keys(*known, self.k, stepped(noise))) for share, noise in self._sides() if share]
-        names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
-        return Ranked(names, right, top)
+        recall: float = utility.distribution(self, scores, question).recall(top)
+        return recall
 
 
 def near_the_bar(below: float) -> str:
@@ -484,7 +382,7 @@ class Branch:
     """A mechanism that may be chosen, and its bar: the largest of h_(rank) + number over its marks."""
 
     kind: Kind
-    mechanism: Mechanism
+    mechanism: base.Mechanism
     marks: tuple[tuple[int, Fraction], ...]
     """(rank, a public number)."""
     row: int
@@ -502,7 +400,7 @@ class Branch:
         """Where its bar stands, in words and public numbers."""
         if self.kind == "keys":
             return f"{about(self.offset)} shared votes (1/sqrt(t) for each of a person's t names)"
-        return bar_in_words(self.offset, self.row)
+        return base.bar_in_words(self.offset, self.row)
 
     def bar(self, counts: Sequence[int]) -> Fraction:
         """By counts in decreasing order, with zeros beyond them. Private."""
@@ -514,10 +412,10 @@ class Parts:
     """A budget in two: the bounded range of the choice, and what is left for the mechanism that was chosen."""
 
     choice: float
-    rest: DeltaBudget
+    rest: base.DeltaBudget
 
     @classmethod
-    def of(cls, budget: DeltaBudget) -> Parts:
+    def of(cls, budget: base.DeltaBudget) -> Parts:
         """Each rounded down, so that together they fit."""
         if isinstance(budget, ZCDP):
             first = floor_to_float(SHARE**2 * Fraction(budget.rho))
@@ -535,10 +433,10 @@ def branches(
 ) -> tuple[Branch, ...]:
     """What is chosen from: sets at several limits (not for an order), a list, and a key set where there are weights."""
     slack = 1 / Fraction(parts.choice)
-    sets = [] if in_order else [limited_set(k, rows, parts.rest, slack) for rows in limits(k, limit)]
+    sets = [] if in_order else [set_branch(k, rows, parts.rest, slack) for rows in limits(k, limit)]
     keys = [] if most is None or limit is not None else [_keys(k, most, parts.rest, in_order)]
     ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
-    names = limited_list(k, default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
+    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
     return (*sets, names, *keys)
 
 
@@ -548,13 +446,13 @@ def limits(k: int, limit: int | None) -> tuple[int, ...]:
         wanted: Iterable[int] = (limit,)
     else:
         wanted = (2 * k * 4**n for n in range(16) if 2 * k * 4**n <= max(WIDEST, 10 * k))
-    return tuple(rows for rows in wanted if k * rows <= MOST_CLASSES)
+    return tuple(rows for rows in wanted if k * rows <= unknown_domain.MOST_CLASSES)
 
 
-def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Branch:
+def set_branch(k: int, rows: int, budget: base.DeltaBudget, slack: Fraction) -> Branch:
     """Its bar, and for larger ranks where the sets that reach so far would outweigh the top k: no lower than that."""
-    mechanism = CanonicalLimitedDomain(k=k, budget=budget, limit=rows)
-    inner = GAMMA * Fraction(mechanism._round)
+    mechanism = unknown_domain.CanonicalLimitedDomain(k=k, budget=budget, limit=rows)
+    inner = unknown_domain.GAMMA * Fraction(mechanism._round)
     ranks = sorted({k + max(1, round(k * f)) for f in SPREAD if k + max(1, round(k * f)) <= rows})
     crowd = log_choose(np.full(len(ranks), k), np.array(ranks, np.int64) - k).tolist()
     heavy, ahead = CROWD / inner, SETS_AHEAD * slack
@@ -563,22 +461,22 @@ def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Bran
     return Branch("sets", mechanism, marks, rows + 1, 1 + to_float(mechanism.offset))
 
 
-def limited_list(k: int, rows: int, budget: DeltaBudget, ahead: Fraction | int, in_order: bool) -> Branch:
+def list_branch(k: int, rows: int, budget: base.DeltaBudget, ahead: Fraction | int, in_order: bool) -> Branch:
     """For few names in order with exponential noise, whose bar is lower; of Gumbel noise the exact law is known.
 
     However far its bar is cleared, it stands no lower than `ahead` below the k-th count: sets may then be better.
     """
     if in_order and k <= BRANCHES_FEW and isinstance(budget, ApproxDP):
-        mechanism = LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
+        mechanism = unknown_domain.LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
         offset = mechanism._bar[0]
     else:
-        mechanism = quick_list(k, rows, budget)
+        mechanism = unknown_domain.quick_list(k, rows, budget)
         offset = Fraction(mechanism.offset) if math.isfinite(mechanism.offset) else FAR
     marks = ((rows + 1, 1 + offset), (k, Fraction(-ahead)))
     return Branch("list", mechanism, marks, rows + 1, 1 + to_float(offset))
 
 
-def _keys(k: int, most: int, budget: DeltaBudget, in_order: bool) -> Branch:
+def _keys(k: int, most: int, budget: base.DeltaBudget, in_order: bool) -> Branch:
     """Its bar is not compared: the k-th count is, which moves as all other bars do."""
     mechanism = KeySet(most=most, weighted=True, values=False, k=k, in_order=in_order, budget=budget)
     return Branch("keys", mechanism, ((k, Fraction(0)),), 0, mechanism.bar)
@@ -590,14 +488,14 @@ def _check_shared(first: float, rest: float) -> None:
 
 
 MANY_WORDS = (
-    f"for more than {MANY_NAMES} names a key set has the lower bar, and it needs rows whose people are capped: "
+    f"for more than {base.MANY_NAMES} names a key set has the lower bar, and it needs rows whose people are capped: "
     "sl.count the rows themselves, or ask sl.keys"
 )
 """Of plain counts: public facts alone."""
 
 
-@described
-class NamesChoice(Budgeted[DeltaBudget]):
+@base.described
+class NamesChoice(base.Budgeted[base.DeltaBudget]):
     """At most k names from the data, by whichever of several mechanisms a noisy choice takes.
 
     A tenth of epsilon (a hundredth of rho) pays for the choice: with probability in proportion to e^(-epsilon_0 b_c)
@@ -639,7 +537,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     limit: int | None = None
     most: int | None = None
     in_order: bool = False
@@ -649,10 +547,10 @@ class NamesChoice(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_small_delta(epsilon, delta, self.budget))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_small_delta(epsilon, delta, self.budget))
         if self.limit is not None:
-            object.__setattr__(self, "limit", check_limit(self.limit, self.k))
+            object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
         if self.most is not None:
             object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
@@ -680,19 +578,19 @@ class NamesChoice(Budgeted[DeltaBudget]):
         return _branches(self)
 
     def _check(self, scores: Scores) -> None:
-        check_counts(scores)
+        base.check_counts(scores)
         if self.most is not None and self.limit is None:
-            check_column(scores, self.most, weighted=True)
+            base.check_column(scores, self.most, weighted=True)
         _branches(self)  # a budget that nothing fits is refused before it is booked
 
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
         ways = self.branches
-        counts = sort_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
+        counts = base.sort_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
         return Choice([one.bar(counts) for one in ways], Fraction(self.rate))
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        chosen = self.branches[self._choice(scores).draw(source)]
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        chosen = self.branches[self._choice(scores).draw(WordStream(source))]
         drawn = chosen.mechanism._draw(scores, source)
         assert drawn.indices is not None
         notes = tuple(self._notes(chosen, len(drawn.indices)))
@@ -705,7 +603,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
         if names < self.k:
             same = "that bar is the same for every k" if chosen.kind == "keys" else "a smaller k lowers that bar"
             notes.append(f"fewer than {self.k} names reached the bar: {same}, a larger budget lowers it")
-        if self.k > MANY_NAMES and self.most is None and self.limit is None:
+        if self.k > base.MANY_NAMES and self.most is None and self.limit is None:
             notes.append(MANY_WORDS)
         return notes
 
@@ -718,45 +616,29 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
         Where a key set may be chosen, of public scores with the weights that came with them: `count(..).as_public()`.
         """
-        return self._mean(scores, question, lambda mechanism, data: mechanism.success_probability(data))
+        return utility.success_probability(self, scores, **question)
 
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of a true top k: exact, to 1e-9, for the same scores."""
-        return self._mean(scores, question, lambda mechanism, data: mechanism.expected_recall(data))
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall (Definition 118), without key sets: exact, to 1e-9."""
-        if any(one.kind == "keys" for one in self.branches):
-            raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
-        scores = self._validate_public(scores, question)
-        chances = self._choice(scores).chances()
-        ways: list[Any] = [one.mechanism for one in self.branches]
-        parts = [(p, one.quality(scores)) for p, one in zip(chances, ways, strict=True) if p]
-        return Quality(*(float(sum(p * getattr(part, word) for p, part in parts)) for word in Quality.__slots__))
-
-    def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
-        """Over the branches, by their chances."""
-        scores = self._validate_public(scores, question)
-        chances = self._choice(scores).chances()
-        return float(sum(p * law(one.mechanism, scores) for p, one in zip(chances, self.branches, strict=True) if p))
+    expected_recall = utility.expected_recall
+    quality = utility.quality
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+    ) -> base.Draws:
         """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
 
         Best first, or sorted if the order is not released; -1 where there are fewer than k.
         """
-        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
-        chosen = self._choice(scores).draw_many(source, count)
+        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
+        choice, stream = self._choice(scores), WordStream(source, ahead=1024)
+        chosen = np.array([choice.draw(stream) for _ in range(count)], np.int64)
         rows = np.full((count, self.k), -1, np.int64)
         for n, branch in enumerate(self.branches):
             ours = np.flatnonzero(chosen == n)
             if len(ours):
                 draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
-                places = draw.indices if isinstance(draw, Draws) else draw
+                places = draw.indices if isinstance(draw, base.Draws) else draw
                 rows[ours, : places.shape[1]] = places
-        return Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
+        return base.Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
 
 
 @lru_cache
@@ -775,25 +657,25 @@ FEW_ROUNDS = 3
 """Up to so many names a list has exponential noise under (epsilon, delta)."""
 
 
-def list_of(request: Request) -> LimitedDomainTopK:
+def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
     """The list that this request may get.
 
     Exponential noise has the lower bar up to k = 3, where the rounds are added up as pure epsilons.
     """
     noise = "exponential" if _few(request) else "gumbel"
-    return LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
+    return unknown_domain.LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
 
 
-def set_of(request: Request) -> CanonicalLimitedDomain:
+def set_of(request: base.Request) -> unknown_domain.CanonicalLimitedDomain:
     """The set that this request may get."""
-    return CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
+    return unknown_domain.CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
 
 
-def keys_of(request: Request) -> KeySet:
+def keys_of(request: base.Request) -> KeySet:
     """The key set that this request may get: of what each person kept, or of the weights that came with the counts."""
     if request.most is None and not request.weighed:
         raise bad_value('$method="keys" needs a cap on what one person brings: count a table, or count with $most=3')
-    plain = request.most is not None and (request.most <= FEW_NAMES or not request.weighed)
+    plain = request.most is not None and (request.most <= base.FEW_NAMES or not request.weighed)
     return KeySet(
         most=request.most,
         weighted=not plain,
@@ -804,18 +686,18 @@ def keys_of(request: Request) -> KeySet:
     )
 
 
-def choice_of(request: Request) -> NamesChoice:
+def choice_of(request: base.Request) -> NamesChoice:
     """The noisy choice that this request may get."""
     most = (MOST if request.most is None else request.most) if request.weighed else None
     return NamesChoice(k=request.size, budget=request.budget, limit=request.limit, most=most, in_order=request.ordered)
 
 
-def offers_choice(request: Request) -> bool:
+def offers_choice(request: base.Request) -> bool:
     """Whether a noisy choice for names from the data has several ways to choose from: from two names on."""
     if (
         request.k is None
         or request.k == 1
-        or not isinstance(request.budget, DeltaBudget)
+        or not isinstance(request.budget, base.DeltaBudget)
         or request.budget.delta >= 0.5
     ):
         return False
@@ -823,6 +705,6 @@ def offers_choice(request: Request) -> bool:
     return key_set or (not request.ordered and bool(limits(request.k, request.limit)))
 
 
-def _few(request: Request) -> bool:
+def _few(request: base.Request) -> bool:
     """Whether a list has exponential noise."""
     return request.size <= FEW_ROUNDS and isinstance(request.budget, ApproxDP)

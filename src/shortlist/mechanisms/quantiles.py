@@ -9,34 +9,25 @@ import math
 from collections.abc import Iterable
 from dataclasses import InitVar
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
-from typing import ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number, number_text
 from shortlist.errors import bad_type, bad_value
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budget,
-    Budgeted,
-    Outcome,
-    check_budget,
-    check_draws,
-    check_noise,
-    check_noise_keeps,
-    check_source,
-    described,
-    noise_for,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import Guarantee
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.quantiles import Node, Recursion
 from shortlist.scores import Scores, ScoreWords, Votes, places_of
-from shortlist.utility.quantiles import LARGEST, Run, all_runs, point_chances, sequence_chances
+
+if TYPE_CHECKING:
+    from shortlist.utility.quantiles import Run
 
 MOST_Q = 1023
 """Quantiles of one release."""
@@ -45,8 +36,8 @@ FINEST = 10_000
 NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
-@described
-class Quantile(Budgeted[Budget]):
+@base.described
+class Quantile(base.Budgeted[base.Budget]):
     """A point of the grid for each q, of a rank near q n: n people, each with one vote that may be shared among points.
 
     The score of a point is -max(below - q n, q n - at or below, 0), the distance of q n from the ranks it covers: 0
@@ -83,7 +74,7 @@ class Quantile(Budgeted[Budget]):
 
     q: float | Fraction | tuple[float | Fraction, ...]
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     noise: str | None = None
     votes_per_user: int | float | None = None
 
@@ -92,11 +83,11 @@ class Quantile(Budgeted[Budget]):
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "q", check_q(self.q))
-        self._pay(check_budget(epsilon, self.budget))
-        kind = noise_for(self.noise, self.guarantee)
+        self._pay(base.check_budget(epsilon, self.budget))
+        kind = base.noise_for(self.noise, self.guarantee)
         if kind.name not in NAMES:
             raise ValueError('noise must be "exponential" (permute-and-flip) or "gumbel" (the exponential mechanism)')
-        check_noise_keeps(kind, self.guarantee)
+        base.check_noise_keeps(kind, self.guarantee)
         object.__setattr__(self, "noise", kind.name)
         if self.votes_per_user is not None:
             number("votes_per_user", self.votes_per_user, above=True)
@@ -126,7 +117,7 @@ class Quantile(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise L rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.levels, check_noise(self._noise), self.guarantee)
+        return charge_of_rounds(self.levels, base.check_noise(self._noise), self.guarantee)
 
     @property
     def _noise(self) -> str:
@@ -166,27 +157,21 @@ class Quantile(Budgeted[Budget]):
         if not scores.from_table:  # counts whose sums would not fit are cut at a public bound: nobody moves more
             weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
         root = Node(0, scores._size - 1, places, weights << shift)
-        return root, Recursion(self._q, self._rate(self._votes(scores) * 2**shift).of, self._flips)
+        whole = Fraction(self.epsilon_of_a_level) / (self._votes(scores) * 2**shift)
+        return root, Recursion(self._q, partial(rate_inside, whole), self._noise == "exponential")
 
     def _votes(self, scores: Scores) -> Fraction:
         """How much one user adds to all counts together."""
         if isinstance(scores._content, Votes):
             return scores.largest_sensitivity
-        return (
-            scores.largest_sensitivity * scores._size if self.votes_per_user is None else Fraction(self.votes_per_user)
-        )
+        if self.votes_per_user is None:
+            return scores.largest_sensitivity * scores._size
+        return Fraction(self.votes_per_user)
 
-    @property
-    def _flips(self) -> bool:
-        return self._noise == "exponential"
-
-    def _rate(self, share: Fraction) -> _Rate:
-        return _Rate(Fraction(self.epsilon_of_a_level) / share)
-
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         root, recursion = self._recursion(scores)
         points = recursion.draw(root, WordStream(source))
-        return Outcome(points, Extras(q=[float(one) for one in self._q]), self._notes(scores))
+        return base.Outcome(points, Extras(q=[float(one) for one in self._q]), self._notes(scores))
 
     def _notes(self, scores: Scores) -> tuple[str, ...]:
         """From public facts alone: how far the rank may be off."""
@@ -215,31 +200,20 @@ class Quantile(Budgeted[Budget]):
     ) -> Indices:
         """The places of independent draws, one row each, for study and audit of public counts."""
         root, recursion = self._recursion(self._validate_public(scores, question))
-        return recursion.draw_many(root, check_draws(draws), WordStream(check_source(rng), 4096))
+        return recursion.draw_many(root, base.check_draws(draws), WordStream(base.check_source(rng), 4096))
 
     def runs(self, scores: object, **question: Unpack[ScoreWords]) -> list[Run]:
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
-        scores = self._one(scores, question)
-        root, _ = self._recursion(scores)
-        rate = self._rate(self._votes(scores)).of(self._q[0])
-        return all_runs(root, self._q[0], rate, self._flips, scores.largest_sensitivity)
+        runs: list[Run] = utility.distribution(self, scores, question).runs()
+        return runs
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[place i is released] of one quantile, for every place of a small grid: exact, to 1e-12."""
-        scores = self._one(scores, question)
-        if scores._size > LARGEST:
-            raise ValueError("that many points are not listed one by one: read .runs(...)")
-        root, _ = self._recursion(scores)
-        rate = self._rate(self._votes(scores)).of(self._q[0])
-        return point_chances(root, self._q[0], rate, self._flips)
+        return utility.winner_probabilities(self, scores, **question)
 
     def sequence_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """{places: chance} of all that can come out, on a small grid: exact, to 1e-12."""
-        scores = self._validate_public(scores, question)
-        if scores._size ** len(self._q) > LARGEST:
-            raise ValueError("that many sequences are not listed one by one: ask for fewer quantiles or points")
-        root, recursion = self._recursion(scores)
-        return sequence_chances(root, self._q, recursion.rate, self._flips)
+        return utility.probabilities(self, scores, **question)
 
     def expected_error(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """E[distance of q n from the ranks of the released place], in people, of one quantile: exact, to 1e-9."""
@@ -249,22 +223,10 @@ class Quantile(Budgeted[Budget]):
         """P[the released place is a q-quantile], of one quantile: exact, to 1e-12."""
         return sum(run.chance for run in self.runs(scores, **question) if run.error == 0)
 
-    def _one(self, scores: object, question: ScoreWords) -> Scores:
-        if len(self._q) > 1:
-            raise bad_value("this law is of one quantile: write $q=0.5, or read .sequence_probabilities(...)")
-        return self._validate_public(scores, question)
 
-
-class _Rate:
-    """e / (R share), by the q inside a node."""
-
-    __slots__ = ("_whole",)
-
-    def __init__(self, whole: Fraction) -> None:
-        self._whole = whole
-
-    def of(self, q: Fraction) -> Fraction:
-        return self._whole / spread(q)
+def rate_inside(whole: Fraction, q: Fraction) -> Fraction:
+    """e / (R share), by the q inside a node; `whole` is e / share."""
+    return whole / spread(q)
 
 
 def spread(q: Fraction) -> Fraction:
@@ -275,8 +237,8 @@ def spread(q: Fraction) -> Fraction:
 def check_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
     """One q, or several that increase."""
     if isinstance(q, str) or not isinstance(q, Iterable):
-        return _checked_one(q)
-    several = tuple(_checked_one(one) for one in q)
+        return _check_one(q)
+    several = tuple(_check_one(one) for one in q)
     if not several:
         raise bad_value("$q must not be empty: write $q=0.5, or $q=[0.25, 0.5, 0.75]")
     if len(several) > MOST_Q:
@@ -287,7 +249,7 @@ def check_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
     return several if len(several) > 1 else several[0]
 
 
-def _checked_one(q: object) -> float | Fraction:
+def _check_one(q: object) -> float | Fraction:
     value = q.item() if isinstance(q, np.generic) else q
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         raise bad_type("$q must be a number from 0 to 1, or several, for example $q=0.5")

@@ -51,12 +51,9 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, R
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race, race_many
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.race import OneshotLaw, winner_probabilities
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from shortlist.utility.quality import Quality
 
 
 TINY = 1e-300
@@ -160,9 +157,6 @@ class OneshotTopK(Budgeted[Budget]):
     quality = utility.quality
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def _law(self, scores: Scores) -> OneshotLaw:
-        return OneshotLaw.of(scores.values, self.k, self._scale(scores), check_noise(self.noise))
 
 
 def charge_of_rounds(k: int, noise: Noise, budget: Budget) -> Guarantee:
@@ -273,9 +267,6 @@ class GaussianMax:
         """The positions of independent winners, one row each."""
         source, count = check_source(rng), check_draws(draws)
         return race_many(scores.values, k=1, scale=self._scale(scores), noise=GAUSSIAN, source=source, draws=count)
-
-    def _law(self, scores: Scores) -> OneshotLaw:
-        return OneshotLaw.of(scores.values, 1, self._scale(scores), GAUSSIAN)
 
 
 def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
@@ -389,11 +380,10 @@ class WeightedMax:
         contest, source = self._contest(scores), check_source(rng)
         return np.array([[self._winner(contest, source)] for _ in range(check_draws(draws))])
 
-    def _law(self, scores: Scores) -> OneshotLaw:
-        """That of scores which are ahead by the logarithms of their weights."""
+    def positions(self, scores: Scores) -> Floats:
+        """Return public scores in units of the noise, ahead by the logarithms of their weights."""
         values = scores.values
-        positions = self._contest(scores).positions(values) + _logarithms(self.prior)
-        return OneshotLaw(np.where(values == -np.inf, -np.inf, positions), 1, GUMBEL)
+        return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + _logarithms(self.prior))
 
 
 def _slack(ends: Floats, ahead: Floats) -> Floats:
@@ -507,20 +497,6 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         """The positions of independent winners, for study and audit of public scores."""
         return self._top_one.release_many(self._validate_public(scores, question), draws=draws, rng=rng)[:, 0]
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i wins], for every candidate: exact, and they sum to 1."""
-        law = self._top_one._law(self._validate_public(scores, question))
-        return winner_probabilities(law.s, law.noise)
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the winner has the largest score]: exact, to 1e-9."""
-        scores = self._validate_public(scores, question)
-        if self.prior is None:
-            return self._top_one._law(scores).success()
-        return float(self.probabilities(scores)[scores.values == scores.values.max()].sum())
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
-        if self.prior is not None:
-            raise ValueError("the quality of a winner with prior= is its success_probability; read that")
-        return self._top_one._law(self._validate_public(scores, question)).quality()
+    probabilities = utility.winner_probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
 from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import floor_to_float, to_float
+from shortlist.exact.reals import floor_to_float
 from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
@@ -46,16 +45,10 @@ from shortlist.sampling.sets import (
     prepare_rounded,
     prepare_subsets,
     prepare_switch,
-    round_up,
 )
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.race import winner_probabilities
-from shortlist.utility.sets import EveryoneLaw, SubsetLaw, Utility, negated
 
 Loss = Literal["gap-aware", "paper", "rounded"]
-CanonicalLaw = EveryoneLaw | SubsetLaw
-
-MOST_SETS = 100_000
 MOST_CLASSES = 1 << 26
 """k (d - k) at most, for noise under which every class is drawn."""
 
@@ -193,52 +186,17 @@ class CanonicalTopK(Budgeted[Budget]):
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
         return np.sort(self._race(scores).draw_many(source, number), axis=1)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
-        scores = self._validate_public(scores, question)
-        d = scores._choosable
-        if math.comb(d, self.k) > MOST_SETS:
-            raise ValueError(
-                f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
-            )
-        if d == self.k:
-            return {tuple(np.flatnonzero(scores.values > -np.inf).tolist()): 1.0}
-        ranking, step = self._ranking(scores), self._step(scores)
-        loss_of = ranking.loss_of
-        sets = list(combinations(range(d), self.k))
-        losses = [loss_of(ranks) for ranks in sets]
-        losses = losses if step is None else [round_up(loss, step) for loss in losses]
-        chances = winner_probabilities(np.array([-to_float(loss) for loss in losses]), self._kind)
-        positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
-        return dict(sorted(zip(positions, chances.tolist(), strict=True)))
+    probabilities = utility.probabilities
 
     def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
-        return self._law(self._validate_public(scores, question)).success_bounds()
+        bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
+        return bounds
 
     success_probability = utility.success_probability  # the middle of the bounds
     quality = utility.quality
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def _law(self, scores: Scores) -> CanonicalLaw:
-        if self.k == scores._choosable:
-            return EveryoneLaw(scores.values > -np.inf)
-        if self.loss == "rounded":
-            raise ValueError(
-                'exact utility is not known for loss="rounded"; where there are few sets, read .probabilities'
-            )
-        return SubsetLaw(self._ranking(scores), self._summed, len(scores))
-
-    @property
-    def _summed(self) -> Noise:
-        """The noise, if the law of its winner is known in closed form."""
-        if self._kind not in (GUMBEL, EXPONENTIAL):
-            raise ValueError(
-                f"exact utility is known for gumbel and exponential noise, not for {self._kind.name}; where there are "
-                "few sets, .probabilities lists them all"
-            )
-        return self._kind
 
 
 def counted_of(scores: Scores) -> Runs | CountedScores | None:
@@ -461,16 +419,7 @@ class GuardedTopK(Budgeted[Budget]):
     quality = utility.quality
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
-
-    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-        scores = self._validate_public(scores, question)
-        run = self._prepared(scores)
-        return 0.0 if run is None else Utility(run, len(scores)).guard
-
-    def _law(self, scores: Scores) -> Utility | CanonicalLaw:
-        run = self._prepared(scores)
-        return self._canonical._law(scores) if run is None else Utility(run, len(scores))
+    guard_probability = utility.guard_probability
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
@@ -518,6 +467,11 @@ class GuardedTopK(Budgeted[Budget]):
         """What follows where the guard wins, with what is left of the budget: k of d are drawn."""
         noise, e = one_shot_of(self.guarantee, k, share_of(k, d))
         return OneShot(noise, scores.range_sensitivity / e)
+
+
+def negated(values: Values) -> Values:
+    """Scores in reverse, up to a shift that changes nothing; for integers without overflow."""
+    return -values if values.dtype.kind == "f" else ~values
 
 
 @dataclass(frozen=True, slots=True)

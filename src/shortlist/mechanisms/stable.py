@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Protocol, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats, Indices, sorted_rows
 from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
-from shortlist.exact.reals import floor_to_float, to_float
+from shortlist.exact.reals import floor_to_float
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
-from shortlist.mechanisms.base import (
-    LEAST_DELTA,
-    MISSING,
-    Budget,
-    Budgeted,
-    DeltaBudget,
-    Draws,
-    Outcome,
-    check_budget,
-    check_counts,
-    check_draws,
-    check_k,
-    check_known_candidates,
-    check_limit,
-    check_small_delta,
-    check_source,
-    described,
-    largest_counts,
-    part_of,
-    plain_budget,
-    record_of,
-    sort_counts,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.sets import CanonicalTopK
 from shortlist.mechanisms.unknown_domain import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate, compose
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.stable import passes, passes_many, rational_winners
+from shortlist.sampling.stable import passes, rational_winners
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.quality import Quality
-from shortlist.utility.race import winner_probabilities
 
 Regularizer = Sequence[float] | Callable[[int], float]
 """r(1), r(2), ..: public numbers, added to the gaps; -inf for a rank that may never be chosen."""
@@ -59,8 +35,49 @@ UNKNOWN_LIMIT = 1000
 """How many ranks are candidates if the list of candidates is not public and no limit is given."""
 
 
-@described
-class LargeGap(Budgeted[Budget]):
+class _ByGaps(base.Budgeted[base.Paid]):
+    """A rank j is chosen by its gap u(j) = h_(j) - h_(j+1): the largest u(j) + r(j) with noise."""
+
+    __slots__ = ()
+
+    regularizer: Regularizer | None
+    limit: int | None
+
+    exchangeable: ClassVar[bool] = True
+
+    @property
+    def _sigma(self) -> float | None:
+        """The deviation of Gaussian noise on the gaps in units of R; None for Gumbel noise."""
+        raise NotImplementedError
+
+    @property
+    def _gap(self) -> float | None:
+        """The epsilon that Gumbel noise on the gaps costs."""
+        raise NotImplementedError
+
+    @property
+    def _noise(self) -> Noise:
+        return GUMBEL if self._sigma is None else GAUSSIAN
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """2 R / e, or R sigma for Gaussian noise, exactly."""
+        if self._sigma is not None:
+            return scores.range_sensitivity * Fraction(self._sigma)
+        assert self._gap is not None
+        return 2 * scores.range_sensitivity / Fraction(self._gap)
+
+    def _gaps(self, scores: Scores) -> tuple[Sequence[int | Fraction], list[Fraction | None]]:
+        """Return the largest scores in decreasing order, one more than there are ranks, and r of each rank."""
+        limit = last_rank(scores, self.limit)
+        return largest(scores, limit + 1), offsets(self.regularizer, limit)
+
+    def _ranks(self, scores: Scores, source: Source, draws: int) -> Indices:
+        """Draw independent ranks."""
+        return large_gaps(*self._gaps(scores), self._scale(scores), source, draws, self._noise)
+
+
+@base.described
+class LargeGap(_ByGaps[base.Budget]):
     """The rank j with the largest u(j) + r(j) + Gumbel(2 R / epsilon), u(j) = h_(j) - h_(j+1), h_(1) >= h_(2) >= ..
 
     Promise: epsilon-DP and epsilon-bounded range for the rank, whether or not the list of candidates is public: the
@@ -91,13 +108,12 @@ class LargeGap(Budgeted[Budget]):
 
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     regularizer: Regularizer | None = None
     limit: int | None = None
     sigma: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         store_ranks(self, 1)
@@ -107,11 +123,11 @@ class LargeGap(Budgeted[Budget]):
         elif delta is not None:
             raise bad_type("$delta= goes with sigma=; otherwise write $budget=ApproxDP(1.0, 1e-6)")
         else:
-            self._pay(check_budget(epsilon, self.budget))
+            self._pay(base.check_budget(epsilon, self.budget))
 
     def __repr__(self) -> str:
         """The noise stands in it where it was given, so that older records read as they did."""
-        return record_of(self, ["budget", "regularizer", "limit", *(["sigma"] if self.sigma else [])])
+        return base.record_of(self, ["budget", "regularizer", "limit", *(["sigma"] if self.sigma else [])])
 
     @property
     def name(self) -> str:
@@ -121,12 +137,19 @@ class LargeGap(Budgeted[Budget]):
     def charge(self) -> Guarantee:
         if self.sigma is not None:
             return self._cost.charge(self.guarantee)
-        return BoundedRange(epsilon_of_a_round(1, self.guarantee))
+        return BoundedRange(self._gap)
 
     @property
     def _cost(self) -> NoiseCost:
-        assert self.sigma is not None
         return noise_cost(self.sigma, self.limit)
+
+    @property
+    def _sigma(self) -> float | None:
+        return self.sigma
+
+    @property
+    def _gap(self) -> float:
+        return epsilon_of_a_round(1, self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -134,55 +157,28 @@ class LargeGap(Budgeted[Budget]):
 
     def _check(self, scores: Scores) -> None:
         if not scores.public:
-            check_counts(scores)
+            base.check_counts(scores)
         offsets(self.regularizer, last_rank(scores, self.limit))
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        k = int(gap_ranks(self, scores, source, 1)[0])
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        k = int(self._ranks(scores, source, 1)[0])
         how = "rise" if scores._negated else "fall off"
-        return Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
-
-    @property
-    def _noise(self) -> Noise:
-        return GUMBEL if self.sigma is None else GAUSSIAN
-
-    def _scale(self, scores: Scores) -> Fraction:
-        """2 R / e, or R sigma for Gaussian noise, exactly."""
-        if self.sigma is not None:
-            return scores.range_sensitivity * Fraction(self.sigma)
-        return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))
+        return base.Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
-        scores, source = self._validate_public(scores, question), check_source(rng)
-        return gap_ranks(self, scores, source, check_draws(draws))
+        scores, source = self._validate_public(scores, question), base.check_source(rng)
+        return self._ranks(scores, source, base.check_draws(draws))
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
-        return rank_chances(gap_aims(self, self._validate_public(scores, question)), self._noise)
+        return utility.winner_probabilities(self, scores, **question)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
-        aims = gap_aims(self, self._validate_public(scores, question))
-        best = max(one for one in aims if one is not None)
-        return float(rank_chances(aims, self._noise)[[one == best for one in aims]].sum())
-
-
-class ByGaps(Protocol):
-    """A mechanism that chooses a rank by its gap."""
-
-    @property
-    def regularizer(self) -> Regularizer | None: ...
-
-    @property
-    def limit(self) -> int | None: ...
-
-    @property
-    def _noise(self) -> Noise: ...
-
-    def _scale(self, scores: Scores, /) -> Fraction: ...
+        return utility.success_probability(self, scores, **question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +198,14 @@ class NoiseCost:
             return math.inf
         return min(self.whole.epsilon_at(delta), self.one.epsilon_at(floor_to_float(left / self.ranks)))
 
-    def budget(self, epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
+    def budget(self, epsilon: float | None, delta: float | None, budget: Guarantee | None) -> base.Budget:
         """The cost, or the least epsilon at `delta`; a budget that is given must allow it."""
         if epsilon is not None or (delta is not None and budget is not None):
             raise bad_type("the noise says what it costs: leave $epsilon= and $budget= out; $delta=1e-6 may be given")
         if budget is not None:
             if not isinstance(budget, ZCDP | ApproxDP):
                 raise TypeError("with noise given by its deviation budget must be ZCDP(..) or ApproxDP(..)")
-            allowed = plain_budget(budget)
+            allowed = base.plain_budget(budget)
             by_ranks = isinstance(allowed, ApproxDP) and self.epsilon_at(allowed.delta) <= allowed.epsilon
             if not by_ranks and allowed.excess(self.whole) > 0:
                 raise bad_value(f"this noise costs {self.whole}, more than {allowed}: leave $budget= out, or add noise")
@@ -221,7 +217,7 @@ class NoiseCost:
             raise bad_value(f"$delta must be greater than that of the test, {self.whole.delta:g}: write $delta=1e-6")
         return ApproxDP(least, float(delta))
 
-    def charge(self, budget: Budget) -> Guarantee:
+    def charge(self, budget: base.Budget) -> Guarantee:
         """The zCDP cost where it fits the budget, which says more; otherwise the budget."""
         return self.whole if budget.excess(self.whole) <= 0 else budget
 
@@ -246,26 +242,6 @@ def cost_of_noise(rho: Fraction, delta: float = 0.0) -> ZCDP:
     if math.isinf(cost := up(rho)):
         raise ValueError("sigma is too small, its noise protects nobody: write sigma=50.0, for example")
     return ZCDP(cost, delta)
-
-
-def gap_ranks(mechanism: ByGaps, scores: Scores, source: Source, draws: int) -> Indices:
-    """Independent ranks with the largest noisy gap."""
-    limit = last_rank(scores, mechanism.limit)
-    ranking, shifts = largest(scores, limit + 1), offsets(mechanism.regularizer, limit)
-    return large_gaps(ranking, shifts, mechanism._scale(scores), source, draws, mechanism._noise)
-
-
-def gap_aims(mechanism: ByGaps, scores: Scores) -> list[Fraction | None]:
-    """(u(j) + r(j)) / scale of every rank, exactly; None for a rank that is never chosen."""
-    limit, scale = last_rank(scores, mechanism.limit), mechanism._scale(scores)
-    ranking, shifts = largest(scores, limit + 1), offsets(mechanism.regularizer, limit)
-    return [None if r is None else (ranking[j] - ranking[j + 1] + r) / scale for j, r in enumerate(shifts)]
-
-
-def rank_chances(aims: Sequence[Fraction | None], noise: Noise) -> Floats:
-    """P[rank j has the largest aim + noise], from 1 on: exact, to 1e-12."""
-    top = max(one for one in aims if one is not None)
-    return winner_probabilities(np.array([-np.inf if one is None else to_float(one - top) for one in aims]), noise)
 
 
 def large_gaps(
@@ -296,8 +272,8 @@ def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
     if values.dtype.kind == "f":
         return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
     if not scores.public:
-        return sort_counts(scores._sequence, size)
-    known: list[int] = largest_counts(scores._sequence, size)[1].tolist()
+        return base.sort_counts(scores._sequence, size)
+    known: list[int] = base.largest_counts(scores._sequence, size)[1].tolist()
     return known
 
 
@@ -326,7 +302,7 @@ def store_ranks(mechanism: Any, least: int) -> None:
         object.__setattr__(mechanism, "regularizer", regularizer)
         object.__setattr__(mechanism, "limit", len(regularizer))
     if mechanism.limit is not None:
-        object.__setattr__(mechanism, "limit", check_limit(mechanism.limit, least))
+        object.__setattr__(mechanism, "limit", base.check_limit(mechanism.limit, least))
 
 
 def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None]:
@@ -361,14 +337,14 @@ def are_general(scores: Scores) -> bool:
     return scores.public and not (counts and whole and scores.neighbours == "add-remove")
 
 
-def ranked_gaps(scores: Scores, most: int) -> tuple[Indices, list[int]]:
+def rank_gaps(scores: Scores, most: int) -> tuple[Indices, list[int]]:
     """(positions, largest score first; the gap behind each rank from 1 on, in whole range sensitivities).
 
     Counts are followed by zeros: an absent label counts 0, and beyond the data there is no set. Of general scores the
     gap behind the last one is not there: nobody is next.
     """
     if not are_general(scores):
-        positions, counts = largest_counts(scores._sequence, most + 1)
+        positions, counts = base.largest_counts(scores._sequence, most + 1)
         values = [*(counts if scores.public else np.maximum(counts, 0)).tolist(), 0, 0]
         return positions, [here - behind for here, behind in pairwise(values)]
     numbers = scores._numbers
@@ -382,43 +358,6 @@ def some_of(scores: Scores, positions: list[int]) -> Scores:
     """The question about these candidates of a public list alone."""
     numbers, neighbours = scores._numbers[positions], scores.neighbours
     return Scores(numbers, sensitivity=scores.sensitivity, monotone=scores.monotone, neighbours=neighbours)
-
-
-NEVER = 1e-15
-"""What is less likely adds nothing that is seen."""
-
-
-@dataclass(frozen=True, slots=True)
-class StableLaw:
-    """For every rank: its top set by positions, P[the rank is chosen], P[its set passes | it is chosen]."""
-
-    ways: tuple[tuple[list[int], float, float], ...]
-
-    @classmethod
-    def of(cls, scores: Scores, ranks: Mapping[int, float], test: StabilityTest) -> StableLaw:
-        """From the chances of the ranks."""
-        positions, gaps = ranked_gaps(scores, max(ranks))
-        chances = {gap: float(test.chance(gap).mid()) if gap > 0 else 0.0 for gap in set(gaps)}
-        passing = {j: chances[gaps[min(j, len(gaps)) - 1]] for j in ranks}
-        return cls(tuple((positions[:j].tolist(), chance, passing[j]) for j, chance in ranks.items()))
-
-    @property
-    def named(self) -> float:
-        """P[some set is named]."""
-        return min(1.0, sum(chosen * passes for _, chosen, passes in self.ways))
-
-    def sets(self) -> dict[tuple[int, ...] | None, float]:
-        """P[each set], and None for no set."""
-        sets: dict[tuple[int, ...] | None, float] = {
-            tuple(sorted(members)): chosen * passes for members, chosen, passes in self.ways if chosen * passes
-        }
-        return {**sets, None: 1.0 - self.named}
-
-    def filled(self, right: Callable[[list[int]], float]) -> float:
-        """P[a true top k], where `right` says how likely it is after each set, and after none."""
-        total = (1.0 - self.named) * right([])
-        ways = ((members, chosen * passes) for members, chosen, passes in self.ways)
-        return min(1.0, total + sum(chance * right(members) for members, chance in ways if chance > NEVER))
 
 
 TestName = Literal["gaussian", "laplace", "optimal"]
@@ -435,9 +374,9 @@ class Parts:
     test: StabilityTest
     cost: Guarantee
     """What the test costs, with Gaussian noise on the gaps if there is any."""
-    fill: float | None
+    fill: float | None = None
     """epsilon of the round that fills up; None if there is none."""
-    fill_delta: float
+    fill_delta: float = 0.0
     peeling: Guarantee | None = None
     """What filling up by rounds of the exponential mechanism costs, however many there are; None without them."""
 
@@ -447,16 +386,8 @@ class Parts:
         return compose(*rounds, self.cost, *filled, *([] if self.peeling is None else [self.peeling]))
 
 
-class Filling(Protocol):
-    """A mechanism that chooses what a set is filled up with."""
-
-    def _draw(self, scores: Scores, source: Source, /) -> Outcome: ...
-
-    def success_probability(self, scores: object, /) -> float: ...
-
-
-@described
-class StableTopK(Budgeted[DeltaBudget]):
+@base.described
+class StableTopK(_ByGaps[base.DeltaBudget]):
     """The true top-j set where it is stable; None (no name at all) where its test does not pass.
 
     With k = None, j is chosen by `LargeGap`. The test passes with a probability that depends on the gap q behind rank j
@@ -512,7 +443,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     k: int | None = None
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     regularizer: Regularizer | None = None
     limit: int | None = None
     test: TestName | None = None
@@ -523,14 +454,13 @@ class StableTopK(Budgeted[DeltaBudget]):
     delta_t: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
-            object.__setattr__(self, "k", check_k(self.k))
+            object.__setattr__(self, "k", base.check_k(self.k))
         by_noise = any(one is not None for one in (self.sigma_1, self.sigma, self.delta_t))
         if not by_noise:
-            self._pay(check_small_delta(epsilon, delta, self.budget))
+            self._pay(base.check_small_delta(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
         if by_noise:
             if self.fill or self.split is not None or self.test not in (None, "gaussian"):
@@ -556,7 +486,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     def __repr__(self) -> str:
         """The noise stands in it where it was given, so that older records read as they did."""
         words = ["k", "budget", "regularizer", "limit", "test", "fill", "split"]
-        return record_of(self, words if self.sigma is None else [*words, "sigma_1", "sigma", "delta_t"])
+        return base.record_of(self, words if self.sigma is None else [*words, "sigma_1", "sigma", "delta_t"])
 
     @property
     def name(self) -> str:
@@ -584,28 +514,24 @@ class StableTopK(Budgeted[DeltaBudget]):
         assert self.test is not None
         if self.sigma is not None and self.delta_t is not None:
             test = GaussianTest(1 / Fraction(self.sigma), quantile_above(self.delta_t))
-            return Parts(None, test, self._cost.whole, None, self.delta_t)
-        return _shared(self.guarantee, self.test, self.k is None or bool(self.fill), self.fill, self.split)
+            return Parts(None, test, self._cost.whole)
+        return _share(self.guarantee, self.test, self.k is None or bool(self.fill), self.fill, self.split)
 
     @property
-    def _noise(self) -> Noise:
-        return GUMBEL if self.sigma_1 is None else GAUSSIAN
+    def _sigma(self) -> float | None:
+        return self.sigma_1
 
-    def _scale(self, scores: Scores) -> Fraction:
-        """2 R / e, or R sigma_1 for Gaussian noise, of the noise on the gaps, if they decide."""
-        if self.sigma_1 is not None:
-            return scores.range_sensitivity * Fraction(self.sigma_1)
-        gap = self._parts.gap
-        assert gap is not None
-        return 2 * scores.range_sensitivity / Fraction(gap)
+    @property
+    def _gap(self) -> float | None:
+        return self._parts.gap
 
     def _check(self, scores: Scores) -> None:
         if not are_general(scores):
-            check_counts(scores)
+            base.check_counts(scores)
         elif self.k is not None and self.k >= scores._choosable:
             raise bad_value(f"$k={self.k} must be less than the {scores._choosable} candidates; choose a smaller k")
         if self.k is not None and scores.public:
-            check_known_candidates(scores, self.k)
+            base.check_known_candidates(scores, self.k)
         if self.k is None or self.fill:
             offsets(self.regularizer, last_rank(scores, self.limit))
         if self.fill == "peeling" and not scores.public:
@@ -613,25 +539,26 @@ class StableTopK(Budgeted[DeltaBudget]):
         if self.fill and not scores.public and 2 * (self.k or 0) ** 2 > MOST_CLASSES:
             raise bad_value(f"$k={self.k} is too large to be filled up without a public list: leave fill= out")
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        sets = self._sets(scores, source, 1)
+        (j, passed), stable = sets.chosen[0].tolist(), [i for i in sets.indices[0].tolist() if i >= 0]
+        if self.fill:
+            indices, used = self._fill_up(scores, stable, source)
+            return base.Outcome(indices, Extras(k=j, used=used))
+        failed = () if passed else (FAILED,)
+        if self.k is not None:
+            return base.Outcome(stable if passed else None, notes=failed)
+        return base.Outcome(stable if passed else None, Extras(k=j), (f"the data chose k = {j}", *failed))
+
+    def _sets(self, scores: Scores, source: Source, draws: int) -> StableSets:
+        """Draw ranks, and test the set of each."""
         if self.k is not None and not self.fill:
-            stable = self._tested(scores, self.k, source)
-            return Outcome(None, notes=(FAILED,)) if stable is None else Outcome(stable)
-        j = int(gap_ranks(self, scores, source, 1)[0])
-        stable = self._tested(scores, j, source)
-        if not self.fill:
-            return Outcome(stable, Extras(k=j), (f"the data chose k = {j}", *([FAILED] if stable is None else [])))
-        indices, used = self._filled(scores, stable or [], source)
-        return Outcome(indices, Extras(k=j, used=used))
+            ranks, most = np.full(draws, min(self.k, scores._size + 1)), self.k
+        else:
+            ranks, most = self._ranks(scores, source, draws), last_rank(scores, self.limit)
+        return stable_sets(scores, ranks, most, self._parts.test, source)
 
-    def _tested(self, scores: Scores, j: int, source: Source) -> list[int] | None:
-        """The positions of the top j, if they pass."""
-        positions, gaps = ranked_gaps(scores, j)
-        if not passes(self._parts.test, gaps[min(j, len(gaps)) - 1], source):
-            return None
-        return [int(i) for i in positions[:j]]
-
-    def _filled(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
+    def _fill_up(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
         """(k positions, or fewer in an unknown domain; which way it went)."""
         assert self.k is not None
         if len(stable) == self.k:
@@ -643,7 +570,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         others = np.setdiff1d(np.arange(scores._size), stable).tolist() if scores.public else range(scores._size)
         return [*stable, *(others[i] for i in more)], "stable and filled up" if stable else "filled up"
 
-    def _round_of(self, scores: Scores, stable: list[int]) -> tuple[Filling, Scores]:
+    def _round_of(self, scores: Scores, stable: list[int]) -> tuple[base.Mechanism, Scores]:
         """The round that makes k labels of a stable set, and the scores it chooses from."""
         assert self.k is not None
         if len(stable) > self.k:
@@ -655,7 +582,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         counts[stable] = 0  # they are public by now; a count of 0 is an absent label
         return filling, Scores(counts, labels=range(len(counts)), monotone=True)
 
-    def _filling(self, size: int, *, public: bool) -> Filling:
+    def _filling(self, size: int, *, public: bool) -> base.Mechanism:
         """The round that chooses `size` labels, out of a public list or of what is there."""
         parts = self._parts
         if parts.peeling is not None:
@@ -667,64 +594,38 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+    ) -> base.Draws:
         """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
 
         `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
         """
-        scores, source, number = self._validate_public(scores, question), check_source(rng), check_draws(draws)
-        test = self._parts.test
-        if self.k is not None and not self.fill:
-            sets = tested_sets(scores, np.full(number, min(self.k, scores._size + 1)), self.k, test, source)
-            return replace(sets, chosen=sets.chosen * np.array([0, 1]))
-        ranks = gap_ranks(self, scores, source, number)
-        sets = tested_sets(scores, ranks, last_rank(scores, self.limit), test, source)
-        if self.k is None:
-            return sets
-        rows = np.full((number, self.k), -1, np.int64)
-        for row, stable in zip(rows, sets.indices, strict=True):
-            filled, _ = self._filled(scores, stable[stable >= 0].tolist(), source)
-            row[: len(filled)] = sorted(filled)
-        return Draws(rows, None, sets.chosen)
+        scores, source, number = (
+            self._validate_public(scores, question),
+            base.check_source(rng),
+            base.check_draws(draws),
+        )
+        sets = self._sets(scores, source, number)
+        rows = sets.indices
+        if self.fill and self.k is not None:
+            rows = np.full((number, self.k), -1, np.int64)
+            for row, stable in zip(rows, sets.indices, strict=True):
+                filled, _ = self._fill_up(scores, np.sort(stable[stable >= 0]).tolist(), source)
+                row[: len(filled)] = filled
+        fixed = self.k is not None and not self.fill
+        return base.Draws(sorted_rows(rows), None, sets.chosen * np.array([0 if fixed else 1, 1]))
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...] | None, float]:
         """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
-        if self.fill:
-            raise ValueError("the chances of all sets are known without fill; ask for success_probability")
-        return self._law(self._validate_public(scores, question)).sets()
+        return utility.probabilities(self, scores, **question)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[a true top k is released], ties counting as equal: exact, to 1e-12, and with fill to 1e-8.
 
         Where the gaps decide how many, P[a set is named]: it is a true top j, whatever its size j is.
         """
-        scores = self._validate_public(scores, question)
-        law = self._law(scores)
-        return law.filled(lambda stable: self._filled_right(scores, stable)) if self.fill else law.named
+        return utility.success_probability(self, scores, **question)
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall (Definition 118) for a fixed k without fill.
-
-        They are all equal, for what is named is the top k.
-        """
-        if self.k is None or self.fill:
-            raise ValueError("quality is known for a fixed k without fill; success_probability is known for all")
-        right = self.success_probability(scores, **question)
-        return Quality(top=right, great=right, good=right, recall=right)
-
-    def _law(self, scores: Scores) -> StableLaw:
-        if self.k is not None and not self.fill:
-            return StableLaw.of(scores, {self.k: 1.0}, self._parts.test)
-        chances = rank_chances(gap_aims(self, scores), self._noise).tolist()
-        return StableLaw.of(scores, dict(enumerate(chances, 1)), self._parts.test)
-
-    def _filled_right(self, scores: Scores, stable: list[int]) -> float:
-        """P[the k labels are a true top k | this set has passed, or none]."""
-        assert self.k is not None
-        if len(stable) == self.k:
-            return 1.0
-        filling, left = self._round_of(scores, stable)
-        return filling.success_probability(left)
+    quality = utility.quality
 
 
 def check_deviations(
@@ -737,50 +638,56 @@ def check_deviations(
             "sigma_1=50.0, sigma=60.0, delta_t=1e-9, $limit=40, or $k=10, sigma=60.0, delta_t=1e-9"
         )
     of_gaps = None if sigma_1 is None else number("sigma_1", sigma_1, above=True)
-    return of_gaps, number("sigma", sigma, above=True), number("delta_t", delta_t, least=LEAST_DELTA, below=0.5)
+    return of_gaps, number("sigma", sigma, above=True), number("delta_t", delta_t, least=base.LEAST_DELTA, below=0.5)
 
 
-def tested_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
-    """The top-j set for each rank j, up to `most`, if it passes its test. `chosen`: the rank, and whether it passed."""
-    positions, behind = ranked_gaps(scores, most)
+@dataclass(frozen=True, slots=True)
+class StableSets:
+    """Ranks that were chosen, and their top sets as far as they are stable."""
+
+    indices: Indices
+    """The set of each rank, largest score first; -1 where there are fewer, or the test did not pass."""
+    chosen: Indices
+    """The rank, and whether its set passed."""
+
+
+def stable_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> StableSets:
+    """Test the top-j set of each rank j, up to `most`."""
+    positions, behind = rank_gaps(scores, int(ranks.max()))
     gaps = np.array(behind)
-    passed = passes_many(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
+    passed = passes(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
     rows = np.full((len(ranks), min(most, scores._size)), -1, np.int64)
     for j in np.unique(ranks[passed]).tolist():
-        rows[passed & (ranks == j), :j] = np.sort(positions[:j])
-    return Draws(rows, None, np.column_stack([ranks, passed]))
+        rows[passed & (ranks == j), :j] = positions[:j]
+    return StableSets(rows, np.column_stack([ranks, passed]))
 
 
 @lru_cache
-def _shared(
-    budget: DeltaBudget, test: TestName, chooses: bool, fills: bool | Literal["peeling"], split: float | None
+def _share(
+    budget: base.DeltaBudget, test: TestName, chooses: bool, fills: bool | Literal["peeling"], split: float | None
 ) -> Parts:
     """The parts of a budget: halves for choosing and testing, and before that half for filling up."""
-    peels = fills == "peeling"
-    delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
-    if peels:  # the exponential mechanism needs none of it
-        delta = budget.delta
+    peels = fills == "peeling"  # the exponential mechanism needs no delta
+    delta = base.part_of(budget.delta, Fraction(1, 2)) if fills and not peels else budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
-        gap = floor_to_float(whole / 2) if chooses else None
         own = floor_to_float(whole / 2 if chooses else whole)
-        exact = Fraction(own), Fraction(delta)
-        coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
-        if peels:
-            return Parts(gap, coin, ApproxDP(own, delta), None, 0.0, PureDP(floor_to_float(whole)))
-        return Parts(gap, coin, ApproxDP(own, delta), floor_to_float(whole) if fills else None, delta)
-    rho = budget.rho if isinstance(budget, ZCDP) else None
-    if isinstance(budget, ApproxDP):
-        share = Fraction(1, 2) if split is None else Fraction(split)
-        rho = calibrate(ZCDP, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
-        delta = part_of(delta, 1 - share)
-    assert rho is not None
-    stable = rho / 2 if fills else rho
-    for_test = stable / 2 if chooses else stable
-    gap = epsilon_of_a_round(1, ZCDP(stable / 2)) if chooses else None
-    rate = rate_below(for_test, 1)
-    testing, cost = GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta)
+        coin = (OptimalTest if test == "optimal" else LaplaceTest)(Fraction(own), Fraction(delta))
+        half: PureDP | ZCDP = PureDP(floor_to_float(whole))
+        parts = Parts(own if chooses else None, coin, ApproxDP(own, delta))
+    else:
+        if isinstance(budget, ApproxDP):
+            share = Fraction(1, 2) if split is None else Fraction(split)
+            rho = calibrate(ZCDP, ApproxDP(budget.epsilon, base.part_of(budget.delta, share)))
+            delta = base.part_of(delta, 1 - share)
+        else:
+            rho = budget.rho
+        half = ZCDP(rho / 2)
+        stable = rho / 2 if fills else rho
+        for_test = stable / 2 if chooses else stable
+        rate = rate_below(for_test, 1)
+        gap = epsilon_of_a_round(1, ZCDP(for_test)) if chooses else None
+        parts = Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta))
     if peels:
-        return Parts(gap, testing, cost, None, 0.0, ZCDP(rho / 2))
-    fill = epsilon_of_a_round(1, ZCDP(rho / 2)) if fills else None
-    return Parts(gap, testing, cost, fill, delta)
+        return replace(parts, peeling=half)
+    return replace(parts, fill=epsilon_of_a_round(1, half), fill_delta=delta) if fills else parts

@@ -3,66 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import InitVar, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar, Literal, Unpack
+from threading import RLock
+from typing import ClassVar, Literal, NoReturn, Self, Unpack
 
 import numpy as np
 
+from shortlist import estimates
 from shortlist._arrays import Floats, Indices, Values, checked_flag
-from shortlist.accounting.checks import number
+from shortlist._runtime import this_process
+from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import (
-    WIDEST,
-    ChainedGaps,
-    EndedGaps,
-    GapLaw,
-    GapNoise,
-    ThresholdGaps,
-    geometric_mean,
-    laplace_margin,
-    pure_margin,
-)
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import NoisyScore, nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budgeted,
-    Draws,
-    Outcome,
-    check_draws,
-    check_k,
-    check_known_candidates,
-    check_ledger,
-    check_pure_budget,
-    check_source,
-    check_threshold,
-    check_work,
-    described,
-    ledger_note,
-    record_of,
-)
-from shortlist.mechanisms.stream import Branch, Rules, Stream, ex_post
-from shortlist.privacy import Guarantee, Ledger, PureDP
+from shortlist.ledger.ledger import Reservation
+from shortlist.mechanisms import base, utility
+from shortlist.privacy import ExPost, Guarantee, Ledger, PureDP
 from shortlist.release import Extras
+from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import (
-    LINE,
-    Field,
-    Rows,
-    Runner,
-    Work,
-    how_many_above,
-    pad_rows,
-    race,
-)
-from shortlist.sampling.thresholds import Barrier, ManyRuns, Test, add_pure_noise, passing
+from shortlist.sampling.thresholds import Barrier, Branch, ManyRuns, Questions, Rules, Test, add_pure_noise, passing
 from shortlist.scores import Number, Scores, ScoreWords, Sensitivity, as_scores
-from shortlist.utility import threshold as laws
-from shortlist.utility.threshold import AnswerLaw, LineRace
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 MEASURED = (
@@ -72,8 +37,161 @@ MEASURED = (
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
 
 
-@described
-class SparseVector(Budgeted[PureDP]):
+class Stream:
+    """Answers in order; made by `SparseVector.stream`.
+
+    It holds the noise of its threshold, so it cannot be copied, pickled or used in a forked child. When the budget for
+    "above" is used up, when its values end or fail, or by `close` (or leaving a `with` block), it stops: the noise is
+    forgotten, no further question is answered, and a ledger takes back what was not used. `cost` stays readable.
+    """
+
+    __slots__ = ("_barrier", "_kind", "_lock", "_process", "_questions", "_reservation", "_rules", "_spent", "_values")
+
+    def __init__(
+        self,
+        rules: Rules,
+        values: Iterator[int | float],
+        source: Source,
+        reservation: Reservation | None = None,
+    ) -> None:
+        self._values = values
+        self._rules = rules
+        self._barrier: Barrier | None = rules.barrier(source)
+        self._questions = [(branch, Questions(self._barrier, branch.test)) for branch in rules.branches]
+        self._spent: Fraction | None = None
+        self._kind: type | None = int if rules.whole else None
+        self._reservation = reservation
+        self._lock = RLock()  # a caller's generator may close its own stream
+        self._process = this_process()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> estimates.Answer:
+        if self._barrier is None:
+            raise StopIteration
+        self._check_process()
+        try:
+            value = next(self._values)
+        except BaseException:  # the end of the values, or their failure
+            self.close()
+            raise
+        return self.ask(value)
+
+    def ask(self, value: int | float) -> estimates.Answer:
+        """The answer to one question.
+
+        Raises
+        ------
+        TypeError, ValueError
+            before it is used, for what is no finite number, or of another kind than those before.
+        RuntimeError
+            if the stream has stopped, or belongs to another process.
+        """
+        self._check_process()
+        with self._lock:
+            if self._barrier is None:
+                raise RuntimeError("this stream has stopped and answers no further question; start another one")
+            question = self._check(value)
+            try:
+                return self._answer(question, self._barrier)
+            except BaseException:  # interrupted: charge for the answer that was not given
+                self._charge(self._rules.each)
+                self._stop()
+                raise
+
+    def _answer(self, value: int | float, barrier: Barrier) -> estimates.Answer:
+        self._charge(Fraction(0))
+        for branch, questions in self._questions:
+            draw = questions.ask(value)
+            if draw is not None:
+                answer = _answer(branch, barrier.gap(value, branch.test, draw))
+                if self._rules.stops(self._charge(branch.cost)):
+                    self._stop()
+                return answer
+        return estimates.BELOW
+
+    def _charge(self, cost: Fraction) -> Fraction:
+        self._spent = cost + (self._spent or 0)
+        return self._spent
+
+    def _check(self, value: object) -> int | float:
+        number: object = value.item() if isinstance(value, np.generic) else value
+        kind = type(number)
+        if not isinstance(number, int | float) or kind not in (int, float):
+            raise TypeError("answers must be whole numbers or floats, one at a time")
+        if self._kind not in (None, kind):
+            raise TypeError(
+                "geometric noise is for whole numbers: give integers"
+                if self._rules.whole
+                else "answers must be all whole numbers or all floats; convert them, for example with float()"
+            )
+        if kind is float and not -math.inf < number < math.inf:
+            raise ValueError("answers must be finite: neither NaN nor an infinity; decide beforehand what those mean")
+        self._kind = kind
+        # clamped to 64 bits, which moves no answer further than one user moves it: to refuse it would tell of it
+        return max(-(2**63), min(number, 2**63 - 1)) if kind is int else number
+
+    def _check_process(self) -> None:
+        if self._process is not this_process():
+            raise RuntimeError("this stream belongs to the process that was forked: its noise must not be used twice")
+
+    def close(self) -> None:
+        """Stop: forget the threshold's noise, and give back to the ledger what was not used."""
+        self._check_process()
+        with self._lock:
+            self._stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _stop(self) -> None:
+        """With the lock held, so that no answer is under way."""
+        self._barrier = None
+        self._questions = []
+        self._values = iter(())
+        reservation, self._reservation = self._reservation, None
+        if reservation is not None:
+            base.refund(reservation, self.kept)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it has stopped."""
+        return self._barrier is None
+
+    @property
+    def kept(self) -> ExPost:
+        """What the answers so far have cost, for a ledger that reserved epsilon."""
+        spent = self._spent
+        return ex_post(self._rules.epsilon, Fraction(0) if spent is None else self._rules.first + spent)
+
+    @property
+    def cost(self) -> float:
+        """e0 + the costs of the answers, rounded up; 0 before the first question."""
+        return self.kept.cost
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a stream holds the noise of its threshold: it cannot be copied or pickled")
+
+    def __repr__(self) -> str:
+        return f"<Stream, {'stopped' if self.stopped else 'open'}, cost {self.cost:.6g}>"
+
+
+def _answer(branch: Branch, gap: float) -> estimates.Answer:
+    """Return the answer "above" by this test."""
+    return estimates.Answer(True, gap, up(branch.cost), branch.name, branch.law)
+
+
+def ex_post(epsilon: Fraction, cost: Fraction) -> ExPost:
+    """The cost rounded up, epsilon at most: an exact cost never exceeds it."""
+    return ExPost(float(epsilon), min(up(cost), float(epsilon)))
+
+
+@base.described
+class SparseVector(base.Budgeted[PureDP]):
     """Answers "above" or "below" to one question after the other, and stops when its budget for "above" is used up.
 
     Promise: epsilon-DP for the whole sequence of answers and gaps, however the questions were chosen. "Below" is free.
@@ -124,7 +242,7 @@ class SparseVector(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     adaptive: bool = False
     branches: Sequence[int] = ()
     deviations: float = 2.0
@@ -138,13 +256,14 @@ class SparseVector(Budgeted[PureDP]):
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "threshold", check_threshold(self.threshold))
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_pure_budget("sparse vector with gaps", epsilon, self.budget))
+        object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_pure_budget("sparse vector with gaps", epsilon, self.budget))
         checked_flag("adaptive", self.adaptive)
-        object.__setattr__(self, "branches", _checked_branches(self.branches))
+        object.__setattr__(self, "branches", _check_branches(self.branches))
         number("deviations", self.deviations)
-        Sensitivity.of(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
+        checked_flag("monotone", self.monotone)
+        self._moves  # noqa: B018 (it checks the sensitivity)
         if not isinstance(self.noise, str) or self.noise not in KINDS:
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
         if self.noise == "geometric" and not isinstance(self.threshold, int):
@@ -165,7 +284,7 @@ class SparseVector(Budgeted[PureDP]):
         """As of every mechanism; other branches than two stand in it, so that older records read as they did."""
         words = ["threshold", "k", "budget", "adaptive", "noise", "theta", "sensitivity", "monotone"]
         words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
-        return record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
+        return base.record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -179,8 +298,7 @@ class SparseVector(Budgeted[PureDP]):
     def rules(self) -> Rules:
         """The exact numbers behind the promise of answers and gaps: all of them public."""
         epsilon = (1 - Fraction(self.measure or 0)) * Fraction(self.guarantee.epsilon)
-        moves = Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
-        largest, spread = moves.largest, moves.range
+        largest, spread = self._moves.largest, self._moves.range
         wide = max(self._wider, default=1)
         share = Fraction(least_variance_share(wide * self.k * spread / largest) if self.theta is None else self.theta)
         first, each = share * epsilon, (1 - share) * epsilon / self.k
@@ -196,6 +314,10 @@ class SparseVector(Budgeted[PureDP]):
     @property
     def _whole(self) -> bool:
         return self.noise == "geometric"
+
+    @property
+    def _moves(self) -> Sensitivity:
+        return Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
 
     def _branch(self, part: Fraction, cost: Fraction, below: Fraction, scale: Fraction) -> Branch:
         """One test of a question, with noise of that scale, against a threshold with noise of scale `below`."""
@@ -227,9 +349,9 @@ class SparseVector(Budgeted[PureDP]):
         """
         if self.measure is not None:
             raise ValueError("measure is for release, which knows all its answers: leave it out for a stream")
-        source, questions = check_source(rng), iter(() if values is None else values)
-        check_ledger(ledger)
-        terms, facts = (self.guarantee, self.charge), ledger_note("", secure=source.secure)
+        source, questions = base.check_source(rng), iter(() if values is None else values)
+        base.check_ledger(ledger)
+        terms, facts = (self.guarantee, self.charge), base.ledger_note("", secure=source.secure)
         if not isinstance(unit, str):
             raise bad_type('$unit must be text: write $unit="person", for example')
         if not (relation := relation_of(unit)):
@@ -244,8 +366,7 @@ class SparseVector(Budgeted[PureDP]):
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
             scores = as_scores(scores, **question)
-            ours = Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
-            if (scores.largest_sensitivity, scores.range_sensitivity) != (ours.largest, ours.range):
+            if (scores.largest_sensitivity, scores.range_sensitivity) != (self._moves.largest, self._moves.range):
                 raise ValueError(
                     "sensitivity and monotone of the Scores differ from those of the mechanism: say the same"
                 )
@@ -259,87 +380,68 @@ class SparseVector(Budgeted[PureDP]):
         return as_scores(scores, **words)
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, 1)
+        base.check_known_candidates(scores, 1)
         if self._whole and scores._numbers.dtype.kind == "f":
             raise TypeError("geometric noise is for whole numbers: give integers")
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         """The law of `stream` over the same values, without drawing for those far below the threshold."""
-        rules, values = self.rules, scores._numbers
-        barrier = Barrier(rules.threshold, rules.threshold_scale, rules.noise, source, whole=rules.whole)
-        indices, answers, laws, spent = [], [], [], Fraction(0)
+        rules, values, epsilon = self.rules, scores._numbers, Fraction(self.guarantee.epsilon)
+        barrier = rules.barrier(source)
+        indices, gaps, branches, spent = [], [], [], Fraction(0)
         for index, place, draw in passing(values, barrier, [branch.test for branch in rules.branches]):
             branch = rules.branches[place]
             indices.append(index)
-            answers.append(branch.answer(barrier.gap(values[index].item(), branch.test, draw)))
-            laws.append(branch.law)
+            gaps.append(barrier.gap(values[index].item(), branch.test, draw))
+            branches.append(branch)
             spent += branch.cost
             if rules.stops(spent):
                 break
         extras = Extras(
-            gaps=[answer.gap for answer in answers if answer.gap is not None],
-            answers=answers,
+            gaps=gaps,
+            answers=[_answer(branch, gap) for branch, gap in zip(branches, gaps, strict=True)],
             stopped=rules.stops(spent),
-            kept=ex_post(Fraction(self.guarantee.epsilon), rules.first + spent),
-            evidence=ThresholdGaps(tuple(laws)),
+            kept=ex_post(epsilon, rules.first + spent),
+            evidence=estimates.ThresholdGaps(tuple(branch.law for branch in branches)),
         )
         if self.measure is None:
-            return Outcome(indices, extras, (NOTE,))
-        return Outcome(
-            indices, self._measured(extras, values[np.array(indices, np.int64)], spent, source), (NOTE, MEASURED)
-        )
-
-    def _measured(self, extras: Extras, numbers: Values, spent: Fraction, source: Source) -> Extras:
-        """With a fresh measurement of each of these numbers, at the price of all that is left."""
-        if not len(numbers):
-            return replace(extras, values=[], margins=[])
-        scale, whole = self._measuring(len(numbers), spent), numbers.dtype.kind != "f"
-        return replace(
+            return base.Outcome(indices, extras, (NOTE,))
+        if not indices:
+            return base.Outcome(indices, replace(extras, values=[], margins=[]), (NOTE, MEASURED))
+        scale = self._measuring(len(indices), spent)
+        extras = replace(
             extras,
-            values=add_pure_noise(numbers, scale=scale, source=source),
-            margins=[pure_margin(scale, whole=whole)] * len(numbers),
-            kept=ex_post(Fraction(self.guarantee.epsilon), Fraction(self.guarantee.epsilon)),
+            values=add_pure_noise(values[indices], scale=scale, source=source),
+            margins=[estimates.pure_margin(scale, whole=values.dtype.kind != "f")] * len(indices),
+            kept=ex_post(epsilon, epsilon),  # all that was left has paid for the measurements
         )
+        return base.Outcome(indices, extras, (NOTE, MEASURED))
 
     def _measuring(self, answers: int, spent: Fraction) -> Fraction:
         """The scale of the noise on each of so many answers "above", which cost `spent`: n Delta / what is left."""
-        largest = Sensitivity.of(self.sensitivity, self.monotone, "add-remove").largest
-        return answers * largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
+        return answers * self._moves.largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+    ) -> base.Draws:
         """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
 
         If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on. With
         `measure` the reals are as many gaps, then as many values.
         """
-        scores, source = self._validate_public(scores, question), check_source(rng)
-        rules = self.rules
-        runs = ManyRuns(
-            scores.values,
-            rules.threshold,
-            rules.threshold_scale,
-            rules.noise,
-            rules.whole,
-            tuple(branch.test for branch in rules.branches),
-            rules.weights,
-            rules.enough,
-        )
-        indices, gaps, tests = runs.draw(source, check_draws(draws))
-        reals = gaps if self.measure is None else self._measured_rows(scores.values, indices, gaps, tests, source)
-        return Draws(indices, reals, tests if self._wider else None)
+        values, source = self._validate_public(scores, question).values, base.check_source(rng)
+        indices, gaps, tests = ManyRuns(values, self.rules).draw(source, base.check_draws(draws))
+        reals = gaps if self.measure is None else self._measure_rows(values, indices, gaps, tests, source)
+        return base.Draws(indices, reals, tests if self._wider else None)
 
-    def _measured_rows(self, numbers: Values, indices: Indices, gaps: Floats, tests: Indices, source: Source) -> Floats:
+    def _measure_rows(self, numbers: Values, indices: Indices, gaps: Floats, tests: Indices, source: Source) -> Floats:
         """Gaps and values of many runs; those with as many answers at the same price are measured together."""
-        rules, values = self.rules, np.full(gaps.shape, np.nan)
-        weights = np.array(rules.weights)
+        values, weights = np.full(gaps.shape, np.nan), np.array(self.rules.weights)
         spent = np.where(indices >= 0, weights[np.maximum(tests, 0)], 0).sum(axis=1)
         sizes = np.count_nonzero(indices >= 0, axis=1)
-        unit = rules.branches[-1].cost / rules.weights[-1]
         for n, units in {*zip(sizes.tolist(), spent.tolist(), strict=True)} - {(0, 0)}:
             rows = np.flatnonzero((sizes == n) & (spent == units))
-            scale = self._measuring(n, units * unit)
+            scale = self._measuring(n, units * self.rules.unit)
             noisy = add_pure_noise(numbers[indices[rows, :n].ravel()], scale=scale, source=source)
             values[rows, :n] = np.array(noisy).reshape(len(rows), n)
         return np.column_stack([gaps, values])
@@ -349,27 +451,24 @@ class SparseVector(Budgeted[PureDP]):
 
         An answer is "below", or the name of the test that was passed, as in `branch`; a run that stops ends its row.
         """
-        return self._law(scores, question).patterns()
+        return utility.probabilities(self, scores, **question)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[every answer is right until the run stops], for public answers: exact, to 1e-9.
 
         Right is "above" for what is above the threshold, "below" for what is below; exactly at it either is right.
         """
-        return self._law(scores, question).right()
-
-    def _law(self, scores: object, question: ScoreWords) -> AnswerLaw:
-        return AnswerLaw(self.rules, self._validate_public(scores, question).values.tolist())
+        return utility.success_probability(self, scores, **question)
 
 
-def _checked_branches(branches: object) -> tuple[int, ...]:
+def _check_branches(branches: object) -> tuple[int, ...]:
     """Whole numbers, falling."""
     words = "branches must be whole numbers from 64 to 2, each smaller than the one before: write branches=(8, 4, 2)"
     if isinstance(branches, str | bytes) or not isinstance(branches, Sequence):
         raise TypeError(words)
     if not all(type(one) is int for one in branches):
         raise TypeError(words)
-    if list(branches) != sorted(set(branches), reverse=True) or not all(2 <= one <= WIDEST for one in branches):
+    if list(branches) != sorted({one for one in branches if 2 <= one <= estimates.WIDEST}, reverse=True):
         raise ValueError(words)
     return tuple(branches)
 
@@ -382,11 +481,11 @@ def least_variance_share(c: Fraction) -> float:
 
 
 def centre_and_cut(
-    noise: GapNoise, below: Fraction, scale: Fraction, deviations: Fraction
+    noise: estimates.GapNoise, below: Fraction, scale: Fraction, deviations: Fraction
 ) -> tuple[Fraction, Fraction]:
     """The difference of the noises' means and so many deviations of the question's; whole for geometric noise."""
     if noise == "geometric":
-        mean, other = (geometric_mean(to_float(1 / one)) for one in (scale, below))
+        mean, other = (estimates.geometric_mean(to_float(1 / one)) for one in (scale, below))
         if not mean * mean + other < math.inf:
             raise ValueError("epsilon is too small for geometric noise of a size that floats can hold")
         return Fraction(round(mean - other)), Fraction(math.ceil(deviations * math.sqrt(mean * (1 + mean))))
@@ -395,10 +494,12 @@ def centre_and_cut(
     return scale - below, deviations * scale
 
 
-def gap_law(noise: GapNoise, threshold: int | float, below: Fraction, scale: Fraction, centre: Fraction) -> GapLaw:
+def gap_law(
+    noise: estimates.GapNoise, threshold: int | float, below: Fraction, scale: Fraction, centre: Fraction
+) -> estimates.GapLaw:
     """What a gap says, in floats."""
     whole = to_float(centre) if noise == "geometric" else 0.0
-    return GapLaw(noise, threshold, to_float(1 / scale), to_float(1 / below), whole)
+    return estimates.GapLaw(noise, threshold, to_float(1 / scale), to_float(1 / below), whole)
 
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
@@ -409,8 +510,103 @@ ESTIMATED = (
 FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
 
 
-@described
-class HybridTopK(Budgeted[PureDP]):
+class _Hybrid(base.Budgeted[PureDP]):
+    """At most k items of a public list in a noisy order, as far as a noisy threshold lets them."""
+
+    __slots__ = ()
+
+    threshold: int | float
+    k: int
+    work: race.Work
+
+    proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+    exchangeable: ClassVar[bool] = True
+    family: ClassVar[str]
+    chained: ClassVar[bool]
+    """Whether gaps are those between neighbors of the list, or all to the threshold."""
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_pure_budget(self.family, epsilon, self.budget))
+        base.check_work(self.work)
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        base.check_known_candidates(scores, 1)
+
+    def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """Return the scale of the threshold's noise, and that of each item's."""
+        raise NotImplementedError
+
+    def _level(self, scores: Scores) -> int | float:
+        """Return the threshold, negated as the scores were: of the smallest, those below it are wanted."""
+        return -self.threshold if scores._negated else self.threshold
+
+    def _line(self, scores: Scores) -> race.Runner:
+        """Return the threshold with its noise, which has the mean of an item's noise."""
+        below, scale = self._scales(scores)
+        return race.Runner(Fraction(self._level(scores)) + scale - below, below, EXPONENTIAL)
+
+    def _lead_law(self, scores: Scores) -> estimates.GapLaw:
+        """Return what the lead of an item over the threshold says."""
+        return gap_law("exponential", self._level(scores), *self._scales(scores), Fraction(0))
+
+    def _race(self, scores: Scores, most: int, source: Source) -> tuple[list[int], list[NoisyScore], NoisyScore]:
+        """Return the `most` items with the largest noisy scores, or all, their finishes, and the threshold's."""
+        finish = race.race(
+            scores._numbers,
+            k=min(most, scores._choosable),
+            scale=self._scales(scores)[1],
+            noise=EXPONENTIAL,
+            source=source,
+            work=self.work,
+        )
+        return [int(i) for i in finish.indices], finish.finishes(), self._line(scores).draw(source)
+
+    def _cost(self, scores: Scores, count: int) -> Fraction:
+        """Return what an outcome of this many items costs."""
+        raise NotImplementedError
+
+    def _ex_post(self, scores: Scores, count: int) -> ExPost:
+        return ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count))
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> base.Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        scores = self._validate_public(scores, question)
+        field = race.Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
+        races = field.races(base.check_draws(draws), base.check_source(rng))
+        return base.Draws.of_rows(map(self._cut, races))
+
+    def _cut(self, rows: race.Rows) -> tuple[Indices, Floats]:
+        """Return winners and gaps as far as the threshold lets them, k at most."""
+        ahead, gaps = rows.ahead(), rows.gaps() if self.chained else rows.leads()
+        return race.pad_rows(rows.indices, ahead, self.k, race.LINE), race.pad_rows(gaps, ahead, self.k, np.nan)
+
+    probabilities = utility.probabilities
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
+    number_released = utility.number_released
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
+
+        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
+        """
+        return utility.success_probability(self, scores, **question)
+
+
+@base.described
+class HybridTopK(_Hybrid):
     """Top-k with gaps in which the threshold runs as well: the list ends where the threshold finishes, or after k.
 
     Promise: epsilon-DP. Items and threshold get exponential noise of scale k R / epsilon. A list of n items that the
@@ -442,85 +638,53 @@ class HybridTopK(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
-    work: Work = "adaptive"
+    budget: Guarantee = base.MISSING
+    work: race.Work = "adaptive"
 
-    proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
-    exchangeable: ClassVar[bool] = True
+    family: ClassVar[str] = "hybrid top-k"
+    chained: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        _store(self, "hybrid top-k", epsilon)
+        _Hybrid.__post_init__(self, epsilon)
 
     @property
     def name(self) -> str:
         return f"hybrid top-{self.k} with gaps and a threshold"
 
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
-
-    @property
-    def ordered(self) -> bool:
-        return True
-
-    def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, 1)
-
-    def _scale(self, scores: Scores) -> Fraction:
-        """k R / epsilon, exactly."""
-        return self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
-
-    def _line(self, scores: Scores) -> Runner:
-        return Runner(Fraction(_threshold(self, scores)), self._scale(scores), EXPONENTIAL)
+    def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """k R / epsilon for both, exactly."""
+        scale = self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+        return scale, scale
 
     def _cost(self, scores: Scores, count: int) -> Fraction:
         """What a list of so many items costs: the threshold ended it if they are fewer than k."""
         relative = scores.largest_sensitivity / scores.range_sensitivity
         return (count + relative if count < self.k else Fraction(self.k)) * Fraction(self.guarantee.epsilon) / self.k
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        scale = self._scale(scores)
-        indices, finishes = _best(scores, self.k + 1, scale, source, self.work)
-        line = self._line(scores).draw(source)
-        above = how_many_above(finishes, line)
-        stopped = above < self.k
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        indices, finishes, line = self._race(scores, self.k + 1, source)
+        above = race.how_many_above(finishes, line)
         count = min(above, self.k)
         chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
         gaps = [_lead(one, two) for one, two in pairwise(chain)]
+        scale, kept = self._scales(scores)[1], self._ex_post(scores, count)
+        if above >= self.k:
+            full = Extras(gaps=gaps, stopped=False, kept=kept, evidence=estimates.ChainedGaps(to_float(scale)))
+            return base.Outcome(indices[:count], full, (FULL,))
+        ended = estimates.EndedGaps(self._lead_law(scores))
         extras = Extras(
             gaps=gaps,
-            stopped=stopped,
-            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-            evidence=ChainedGaps(to_float(scale)),
+            values=ended.estimates(gaps),
+            margins=[estimates.laplace_margin(scale)] * count,
+            stopped=True,
+            kept=kept,
+            evidence=ended,
         )
-        if not stopped:
-            return Outcome(indices[:count], extras, notes=(FULL,))
-        evidence = EndedGaps(gap_law("exponential", _threshold(self, scores), scale, scale, Fraction(0)))
-        margins = [laplace_margin(scale)] * count
-        extras = replace(extras, evidence=evidence, values=evidence.estimates(gaps), margins=margins)
-        return Outcome(indices[:count], extras, notes=(ENDED, _estimated(scores)))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
-        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        field = Field(scores.values, self.k + 1, self._scale(scores), EXPONENTIAL, self._line(scores))
-        races = field.races(check_draws(draws), check_source(rng))
-        return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
-
-    probabilities = laws.probabilities
-    success_probability = laws.success_probability
-    quality = laws.quality
-    inclusion_probabilities = laws.inclusion_probabilities
-    number_released = laws.number_released
-
-    def _law(self, scores: Scores) -> LineRace:
-        return laws.race_of(scores, _threshold(self, scores), self.k, self._scale(scores), self._line(scores))
+        return base.Outcome(indices[:count], extras, (ENDED, _describe_estimates(scores)))
 
 
-@described
-class HybridSparseVector(Budgeted[PureDP]):
+@base.described
+class HybridSparseVector(_Hybrid):
     """The items above a noisy threshold, the k largest at most, each with its gap to the threshold.
 
     Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
@@ -552,32 +716,21 @@ class HybridSparseVector(Budgeted[PureDP]):
     threshold: int | float
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     theta: float | None = None
-    work: Work = "adaptive"
+    work: race.Work = "adaptive"
 
-    proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
-    exchangeable: ClassVar[bool] = True
+    family: ClassVar[str] = "hybrid sparse vector"
+    chained: ClassVar[bool] = False
 
     def __post_init__(self, epsilon: float | None) -> None:
-        _store(self, "hybrid sparse vector", epsilon)
+        _Hybrid.__post_init__(self, epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
 
     @property
     def name(self) -> str:
         return f"hybrid sparse vector, at most {self.k}"
-
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
-
-    @property
-    def ordered(self) -> bool:
-        return True
-
-    def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, 1)
 
     def shares(self, scores: Scores) -> tuple[Fraction, Fraction]:
         """(e0, e1), exactly: what the threshold costs, and each item."""
@@ -586,85 +739,32 @@ class HybridSparseVector(Budgeted[PureDP]):
         return share * epsilon, (1 - share) * epsilon / self.k
 
     def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
-        """Of the threshold's noise, and of each item's."""
         first, each = self.shares(scores)
         return scores.largest_sensitivity / first, scores.range_sensitivity / each
 
-    def _line(self, scores: Scores) -> Runner:
-        """The threshold, noise centred on both sides."""
-        below, scale = self._scales(scores)
-        return Runner(Fraction(_threshold(self, scores)) + scale - below, below, EXPONENTIAL)
-
     def _cost(self, scores: Scores, count: int) -> Fraction:
-        """What an outcome of so many items costs."""
         first, each = self.shares(scores)
         return first + count * each
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        below, scale = self._scales(scores)
-        indices, finishes = _best(scores, self.k, scale, source, self.work)
-        line = self._line(scores).draw(source)
-        count = how_many_above(finishes, line)
-        lead = gap_law("exponential", _threshold(self, scores), below, scale, Fraction(0))
-        gaps, evidence = [_lead(one, line) for one in finishes[:count]], ThresholdGaps((lead,) * count)
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        indices, finishes, line = self._race(scores, self.k, source)
+        count, lead = race.how_many_above(finishes, line), self._lead_law(scores)
+        gaps, evidence = [_lead(one, line) for one in finishes[:count]], estimates.ThresholdGaps((lead,) * count)
         extras = Extras(
             gaps=gaps,
             values=evidence.estimates(gaps),
             margins=[lead.margin] * count,
             stopped=count < self.k,
-            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+            kept=self._ex_post(scores, count),
             evidence=evidence,
         )
-        return Outcome(indices[:count], extras, notes=(_estimated(scores),))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
-        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        field = Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
-        races = field.races(check_draws(draws), check_source(rng))
-        return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
-
-    probabilities = laws.probabilities
-    success_probability = laws.success_probability
-    quality = laws.quality
-    inclusion_probabilities = laws.inclusion_probabilities
-    number_released = laws.number_released
-
-    def _law(self, scores: Scores) -> LineRace:
-        return laws.race_of(scores, _threshold(self, scores), self.k, self._scales(scores)[1], self._line(scores))
+        return base.Outcome(indices[:count], extras, (_describe_estimates(scores),))
 
 
-def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
-    object.__setattr__(mechanism, "threshold", check_threshold(mechanism.threshold))
-    object.__setattr__(mechanism, "k", check_k(mechanism.k))
-    mechanism._pay(check_pure_budget(what, epsilon, mechanism.budget))
-    check_work(mechanism.work)
-
-
-def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:
-    """The public number, negated as the scores were: of the smallest, those below it are wanted."""
-    return -mechanism.threshold if scores._negated else mechanism.threshold
-
-
-def _estimated(scores: Scores) -> str:
+def _describe_estimates(scores: Scores) -> str:
     if not scores._negated:
         return ESTIMATED
     return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
-
-
-def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[NoisyScore]]:
-    """The largest noisy scores, `most` of them or all there are."""
-    values = scores._numbers
-    finish = race(values, k=min(most, scores._choosable), scale=scale, noise=EXPONENTIAL, source=source, work=work)
-    return [int(i) for i in finish.indices], finish.finishes()
-
-
-def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
-    """The k winners and their gaps, as far as the threshold lets them."""
-    ahead = rows.ahead()
-    return pad_rows(rows.indices, ahead, k, LINE), pad_rows(gaps, ahead, k, np.nan)
 
 
 def _lead(one: NoisyScore, two: NoisyScore) -> float:

@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Runs, Values, sorted_rows
+from shortlist._arrays import Indices, sorted_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.curves import range_rho
 from shortlist.errors import bad_value
@@ -18,25 +18,7 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budgeted,
-    DeltaBudget,
-    Listing,
-    Outcome,
-    bar_in_words,
-    check_counts,
-    check_delta_budget,
-    check_draws,
-    check_k,
-    check_limit,
-    check_noise,
-    check_small_delta,
-    check_source,
-    described,
-    listing,
-    part_of,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import (
     epsilon_of_a_round,
     plain_epsilon_of_a_round,
@@ -44,19 +26,10 @@ from shortlist.mechanisms.race import (
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
+from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import LINE, Field, Runner, best_of, how_many_above, pad_rows, race
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.quality import Quality, ranks_within
-from shortlist.utility.unknown_domain import (
-    BarredRace,
-    ExponentialBar,
-    Reached,
-    canonical_limited_domain,
-    set_chances,
-    working_list,
-)
 
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
 """Shares of delta for the conversion, among which the best is taken: by public numbers alone. At 0 rounds add up."""
@@ -72,7 +45,7 @@ NEAR = 1.005
 
 
 @lru_cache
-def gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -> tuple[float, float]:
+def gumbel_rates(k: int, limit: int, budget: base.DeltaBudget, split: float | None) -> tuple[float, float]:
     """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
     if isinstance(budget, ZCDP):
         return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
@@ -87,9 +60,9 @@ def share_for_rounds(k: int, limit: int, budget: ApproxDP) -> Fraction:
     curve, where finding the e itself takes several.
     """
     (quick, first), *others = quick_heights(k, limit, budget)
-    chosen, e, bar = first, epsilon_of_a_round(k, _for_rounds(budget, first)), part_of(budget.delta, 1 - first)
+    chosen, e, bar = first, epsilon_of_a_round(k, _for_rounds(budget, first)), base.part_of(budget.delta, 1 - first)
     for height, share in others:
-        rest = part_of(budget.delta, 1 - share)
+        rest = base.part_of(budget.delta, 1 - share)
         lowest = math.log(dummies(limit, Fraction(bar))) / e
         if not rest or not lowest or (first and height > NEAR * quick):
             continue
@@ -106,11 +79,11 @@ def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
     """
     rounds = _for_rounds(budget, share)
     e = epsilon_of_a_round(k, rounds)
-    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), part_of(budget.delta, 1 - share)
+    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), base.part_of(budget.delta, 1 - share)
 
 
 def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
-    converted = part_of(budget.delta, share)
+    converted = base.part_of(budget.delta, share)
     return ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)
 
 
@@ -118,14 +91,76 @@ def quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fra
     """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
 
     def height(share: Fraction) -> float:
-        e = plain_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        e = plain_epsilon_of_a_round(k, ApproxDP(budget.epsilon, base.part_of(budget.delta, share)))
         return math.log(limit / ((1 - share) * budget.delta)) / e if e else math.inf
 
     return sorted((height(share), share) for share in SHARES)
 
 
-@described
-class LimitedDomainTopK(Budgeted[DeltaBudget]):
+class _WorkingList(base.Budgeted[base.DeltaBudget]):
+    """At most k labels of the working list T = {i : count_i > c}, c the count of row limit + 1."""
+
+    __slots__ = ()
+
+    k: int
+    limit: int | None
+
+    largest_only: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
+
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    expected_recall = utility.expected_recall
+
+    @property
+    def _limit(self) -> int:
+        assert self.limit is not None
+        return self.limit
+
+    @property
+    def offset(self) -> float | Fraction:
+        """How far the bar stands above c + 1, in users: a public number."""
+        raise NotImplementedError
+
+    def _check(self, scores: Scores) -> None:
+        base.check_counts(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        candidates = base.listing(scores._sequence, self._limit)
+        places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
+        few = len(places) < self.k
+        return base.Outcome(places, Extras(stopped=few if self.ordered else None), (self._describe_end(),) * few)
+
+    def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
+        """Draw the ranks (from 0) of the winners in the working list, best first."""
+        raise NotImplementedError
+
+    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
+        """Draw the ranks of independent draws, one row each; -1 where there are fewer than k."""
+        raise NotImplementedError
+
+    def _describe_bar(self) -> str:
+        offset = to_float(self.offset) if isinstance(self.offset, Fraction) else self.offset
+        return f"a name must stand about {base.bar_in_words(1 + offset, self._limit + 1)}"
+
+    _describe_end = _describe_bar
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
+        """The positions of independent draws, one row each, for study and audit of public scores.
+
+        Best first, or sorted where the order is not released; -1 where there are fewer than k.
+        """
+        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
+        candidates = base.listing(scores.values, self._limit)
+        rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
+        return rows if self.ordered else sorted_rows(rows)
+
+
+@base.described
+class LimitedDomainTopK(_WorkingList):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
     T = {i : count_i > c}, c the count of row limit + 1. Noise of scale 1 / e on every label and on the bar, which
@@ -163,21 +198,19 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     limit: int | None = None
     noise: str | Noise = "gumbel"
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
-    largest_only: ClassVar[bool] = True
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_delta_budget(epsilon, delta, self.budget))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_delta_budget(epsilon, delta, self.budget))
         limit = default_limit(self.k) if self.limit is None else self.limit
-        object.__setattr__(self, "limit", check_limit(limit, self.k))
-        gumbel = _checked_kind(self.noise) == GUMBEL
+        object.__setattr__(self, "limit", base.check_limit(limit, self.k))
+        gumbel = self._kind == GUMBEL
         if self.split is not None:
             number("split", self.split, below=1.0)
             if not gumbel or isinstance(self.budget, ZCDP):
@@ -189,8 +222,15 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
             raise ValueError('exponential noise keeps (epsilon, delta) budgets only; for ZCDP write noise="gumbel"')
 
     @property
+    def _kind(self) -> Noise:
+        kind = base.check_noise(self.noise)
+        if kind not in (GUMBEL, EXPONENTIAL):
+            raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
+        return kind
+
+    @property
     def name(self) -> str:
-        return f"limited-domain top-{self.k} with {_checked_kind(self.noise).name} noise"
+        return f"limited-domain top-{self.k} with {self._kind.name} noise"
 
     @property
     def charge(self) -> Guarantee:
@@ -199,7 +239,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     @property
     def refundable(self) -> tuple[Currency, ...]:
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
-        return ("pure", "zcdp") if _checked_kind(self.noise) == GUMBEL else ("pure",)
+        return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
 
     @property
     def ordered(self) -> bool:
@@ -216,24 +256,19 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
+        return base.part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
 
     @property
     def bar_delta(self) -> float:
         """The part of delta that the bar gets under (epsilon, delta), as in `charge`, with no round calibrated."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
-
-    @property
-    def _limit(self) -> int:
-        assert self.limit is not None
-        return self.limit
+        return base.part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
 
     @property
     def _rates(self) -> tuple[float, float]:
         """(e, the delta of the bar)."""
-        if _checked_kind(self.noise) == GUMBEL:
+        if self._kind == GUMBEL:
             return gumbel_rates(self.k, self._limit, self.guarantee, self.split)
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
@@ -243,106 +278,51 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def _bar(self) -> tuple[Fraction, int]:
         """(t, M): it stands at c + 1 + t, with the largest of M noises."""
         e, delta = (Fraction(rate) for rate in self._rates)
-        if _checked_kind(self.noise) == GUMBEL:
+        if self._kind == GUMBEL:
             return Fraction(0), dummies(self._limit, delta)
         return exponential_offset(self._limit, e, delta), 1
 
     def _cost(self, rounds: int) -> Guarantee:
         e, delta = self._rates
-        if _checked_kind(self.noise) == GUMBEL:
+        if self._kind == GUMBEL:
             return ThinnedRange(e, rounds, delta)
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
-    def _kept(self, outcome: Outcome) -> Guarantee:
+    def _kept(self, outcome: base.Outcome) -> Guarantee:
         assert outcome.indices is not None
         return self._cost(min(len(outcome.indices) + 1, self.k))
 
-    def _check(self, scores: Scores) -> None:
-        check_counts(scores)
+    def _describe_end(self) -> str:
+        return f"the list ended at its bar: {self._describe_bar()}"
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        candidates = listing(scores._sequence, self._limit)
-        places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
-        stopped = len(places) < self.k
-        ended = f"the list ended at its bar: a name must stand about {bar_in_words(1 + self.offset, self._limit + 1)}"
-        return Outcome(places, Extras(stopped=stopped), (ended,) * stopped)
-
-    def _ranks(self, candidates: Listing, source: Source) -> list[int]:
+    def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
         if not len(candidates.counts):
             return []
-        kind, bar = _checked_kind(self.noise), self._noisy_bar(candidates)
-        finish = race(
-            candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=kind, source=source
-        )
-        return [int(rank) for rank in finish.indices[: how_many_above(finish.finishes(), bar.draw(source))]]
-
-    def _noisy_bar(self, candidates: Listing) -> Runner:
-        """The bar, under noise of the scale of all."""
-        kind, (offset, many) = _checked_kind(self.noise), self._bar
-        noise = best_of(many) if kind == GUMBEL else kind
-        return Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
-        """The positions of independent draws, best first, one row each, for study and audit of public scores.
-
-        -1 where the bar had ended the list.
-        """
-        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
-        candidates = listing(scores.values, self._limit)
-        if not len(candidates.counts):
-            return np.full((count, self.k), LINE)
         bar = self._noisy_bar(candidates)
-        field = Field(candidates.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
-        ranks = [pad_rows(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
-        return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
+        finish = race.race(
+            candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=self._kind, source=source
+        )
+        return [int(rank) for rank in finish.indices[: race.how_many_above(finish.finishes(), bar.draw(source))]]
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k labels], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        places = listing((scores := self._validate_public(scores, question)).values, self._limit).positions
-        return {tuple(sorted(places[list(ranks)].tolist())): p for ranks, p in self._law(scores, {}).sets().items()}
+    def _noisy_bar(self, candidates: base.Listing) -> race.Runner:
+        """The bar, under noise of the scale of all."""
+        offset, many = self._bar
+        noise = race.best_of(many) if self._kind == GUMBEL else self._kind
+        return race.Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the list names a true top k], ties counting as equal: exact, to 1e-9."""
-        return self._law(scores, question).top()
+    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
+        if not len(candidates.counts):
+            return np.full((count, self.k), race.LINE)
+        bar = self._noisy_bar(candidates)
+        field = race.Field(candidates.counts, self.k + 1, bar.scale, self._kind, bar)
+        races = field.races(count, source)
+        return np.concatenate([race.pad_rows(rows.indices, rows.ahead(), self.k, race.LINE) for rows in races])
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the labels named (Definition 118): exact, to 1e-9.
-
-        A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
-        """
-        law = self._law(scores := self._validate_public(scores, question), {})
-        great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
-        return Quality(top=law.top(), great=great, good=good, recall=law.recall())
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[label i is named], for every label: exact, to 1e-9. 0 for those that are not listed."""
-        scores = self._validate_public(scores, question)
-        result = np.zeros(len(scores))
-        result[listing(scores.values, self._limit).positions] = self._law(scores, {}).inclusion()
-        return result
-
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of a true top k that is named: exact, to 1e-9."""
-        return self._law(scores, question).recall()
-
-    def _law(self, scores: object, question: ScoreWords) -> BarredRace | ExponentialBar:
-        counts, (e, delta) = self._validate_public(scores, question).values, self._rates
-        if _checked_kind(self.noise) != GUMBEL:
-            return ExponentialBar.of(counts, self.k, e, self._limit, self._bar[0])
-        return BarredRace.of(counts, self.k, e, delta, self._limit)
+    inclusion_probabilities = utility.inclusion_probabilities
 
 
-def _checked_kind(noise: str | Noise) -> Noise:
-    kind = check_noise(noise)
-    if kind not in (GUMBEL, EXPONENTIAL):
-        raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
-    return kind
-
-
-def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
+def quick_list(k: int, limit: int, budget: base.DeltaBudget) -> LimitedDomainTopK:
     """A list with Gumbel noise within the budget that needs no long calibration; its bar stands up to 7% higher.
 
     Under (epsilon, delta) its rounds add up, or a share of delta converts their Renyi divergences, whichever has the
@@ -353,7 +333,7 @@ def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
     added = LimitedDomainTopK(k=k, budget=budget, limit=limit, split=0.0)
     best = (added.offset, 0.0, budget.delta)
     for share in SHARES[1:]:
-        converted, bar = part_of(budget.delta, share), part_of(budget.delta, 1 - share)
+        converted, bar = base.part_of(budget.delta, share), base.part_of(budget.delta, 1 - share)
         e = renyi_epsilon_of_a_round(k, ApproxDP(budget.epsilon, converted)) if bar else 0.0
         best = min(best, (math.log(limit / bar) / e, e, bar)) if e else best
     _, e, bar = best
@@ -372,8 +352,8 @@ MOST_CLASSES = 1 << 24
 """k times limit at most: so many classes of sets may have to be weighed."""
 
 
-@described
-class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
+@base.described
+class CanonicalLimitedDomain(_WorkingList):
     """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
 
     T = {i : count_i > c}, c the count of row limit + 1; B = c + 1 + t is the bar, t >= ln(N (1 - delta) / delta) /
@@ -410,20 +390,18 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     k: int
     epsilon: InitVar[float | None] = None
     delta: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     limit: int | None = None
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
-    largest_only: ClassVar[bool] = True
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_small_delta(epsilon, delta, self.budget))
-        limit = check_limit(2 * self.k if self.limit is None else self.limit, self.k)
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_small_delta(epsilon, delta, self.budget))
+        limit = base.check_limit(2 * self.k if self.limit is None else self.limit, self.k)
         object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
+        object.__setattr__(self, "gamma", _check_gamma(self.gamma))
         if self.k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
@@ -450,72 +428,24 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     @property
     def offset(self) -> Fraction:
         """t: how far the bar stands above c + 1, in users. Public, rounded up."""
-        assert self.limit is not None
         inner = Fraction(self.gamma) * Fraction(self._round)
-        return canonical_offset(self.k, self.limit, inner, Fraction(self.guarantee.delta))
+        return canonical_offset(self.k, self._limit, inner, Fraction(self.guarantee.delta))
 
-    def _check(self, scores: Scores) -> None:
-        check_counts(scores)
+    def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
+        return self._sets(candidates).draw(source)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        positions, sets = self._prepared(scores._sequence)
-        places = [int(positions[rank]) for rank in sets.draw(source)]
-        assert self.limit is not None
-        few = f"a name must stand about {bar_in_words(1 + to_float(self.offset), self.limit + 1)}"
-        return Outcome(places, notes=(few,) * (len(places) < self.k))
+    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
+        rows = self._sets(candidates).draw_many(source, count)
+        return np.array([ranks + [-1] * (self.k - len(ranks)) for ranks in rows])
 
-    def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:
-        """(the positions of the ranks, the law over sets of ranks)."""
-        assert self.limit is not None
-        rows = listing(counts, self.limit)
+    def _sets(self, candidates: base.Listing) -> LimitedSets:
+        """Return the distribution over sets of ranks."""
         gamma, rate = Fraction(self.gamma), Fraction(self._round)
-        bar = rows.beyond + 1 + self.offset
-        return rows.positions, LimitedSets(rows.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
-        """The positions of independent draws, one sorted row each, for study and audit of public scores.
-
-        A row with fewer than k labels ends in -1.
-        """
-        scores, source = self._validate_public(scores, question), check_source(rng)
-        positions, sets = self._prepared(scores.values)
-        lists = sets.draw_many(source, check_draws(draws))
-        ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
-        return sorted_rows(np.append(positions, -1)[ranks])
-
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k labels], by their positions: exact, to 1e-12, where there are at most 100,000."""
-        counts, limit = self._validate_public(scores, question).values, self.limit
-        assert limit is not None
-        places, (listed, c) = listing(counts, limit).positions, working_list(counts, limit)
-        chances = set_chances(listed, c + 1 + float(self.offset), self.k, self._round, float(self.gamma))
-        return {tuple(sorted(places[list(ranks)].tolist())): chance for ranks, chance in chances.items()}
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
-        return self._reached(scores, question).top
-
-    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of a true top k that is in the set: exact, to 1e-9."""
-        return self._reached(scores, question).recall
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the set (Definition 118): exact, to 1e-9.
-
-        A set of fewer than k labels is great or good by the same words: it holds the head, and nobody beyond its reach.
-        """
-        reached = self._reached(scores, question)
-        return Quality(reached.top, reached.great, reached.good, reached.recall)
-
-    def _reached(self, scores: object, question: ScoreWords) -> Reached:
-        assert self.limit is not None
-        counts, delta = self._validate_public(scores, question).values, self.guarantee.delta
-        return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))
+        bar = candidates.beyond + 1 + self.offset
+        return LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
 
 
-def _checked_gamma(gamma: object) -> float | Fraction:
+def _check_gamma(gamma: object) -> float | Fraction:
     if isinstance(gamma, int | float | Fraction) and not isinstance(gamma, bool) and 0 < gamma <= 1:
         return gamma
     raise ValueError("gamma must be a number above 0 and at most 1, for example gamma=0.85")

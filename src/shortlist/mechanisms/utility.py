@@ -1,74 +1,84 @@
-"""Exact utility as methods, written once for every mechanism whose law is a value of its own.
+"""Exact utility as methods of mechanisms: what `shortlist.utility` knows, loaded when it is asked for.
 
-A class takes the methods that it has by name (`quality = utility.quality`) and says in `_law` which law its releases
-have for these scores. Everything is exact, to 1e-8 or better, and nothing is drawn.
+A class takes the methods that it has by name (`quality = utility.quality`). The function that makes its exact
+distribution stands in `shortlist.utility`, under the name of the class: a mechanism draws without that code. Everything
+is exact, to 1e-8 or better, and nothing is drawn.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._arrays import Floats
-from shortlist.scores import Scores, ScoreWords
+from shortlist._runtime import late
+from shortlist.scores import ScoreWords
 
 if TYPE_CHECKING:
+    from shortlist.mechanisms.base import Mechanism
     from shortlist.utility.quality import Quality
 
 
-class Law(Protocol):
-    """The law of the k items that are released, for one question."""
-
-    def success(self) -> float: ...
-
-    def quality(self) -> Quality: ...
-
-    def number_correct(self) -> Floats: ...
-
-    def inclusion(self) -> Floats: ...
+def distribution(self: Mechanism, scores: object, question: ScoreWords) -> Any:
+    """Return the exact distribution of what this mechanism releases for these public scores."""
+    public = self._validate_public(scores, question)
+    return late("shortlist.utility", "distribution")(self, public)
 
 
-class LawOfSets(Protocol):
-    """A law by which the chances of all sets can be listed."""
-
-    def sets(self) -> dict[tuple[int, ...], float]: ...
-
-
-class Known(Protocol):
-    """A mechanism whose law is known."""
-
-    def _validate_public(self, scores: object, question: ScoreWords, /) -> Scores: ...
-
-    def _law(self, scores: Scores, /) -> Law: ...
+def probabilities(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> dict[Any, float]:
+    """Return P[each set of k candidates], whatever its order: exact, to 1e-9, for at most 100,000 sets."""
+    sets: dict[Any, float] = distribution(self, scores, question).sets()
+    return sets
 
 
-class KnownSets(Protocol):
-    """A mechanism of which the chances of all sets are known."""
-
-    def _validate_public(self, scores: object, question: ScoreWords, /) -> Scores: ...
-
-    def _law(self, scores: Scores, /) -> LawOfSets: ...
+def winner_probabilities(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    """Return P[candidate i wins], for every candidate: exact, and they sum to 1."""
+    chances: Floats = distribution(self, scores, question).winners()
+    return chances
 
 
-def probabilities(self: KnownSets, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-    """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-    return self._law(self._validate_public(scores, question)).sets()
+def success_probability(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> float:
+    """Return P[the released items are a true top k], ties counting as equal: exact, to 1e-8."""
+    chance: float = distribution(self, scores, question).success()
+    return chance
 
 
-def success_probability(self: Known, scores: object, **question: Unpack[ScoreWords]) -> float:
-    """P[the released items are a true top k], ties counting as equal: exact, to 1e-8."""
-    return self._law(self._validate_public(scores, question)).success()
+def quality(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    """Return P[top], P[great], P[good] and the expected recall of the items (Definition 118): exact, to 1e-8."""
+    result: Quality = distribution(self, scores, question).quality()
+    return result
 
 
-def quality(self: Known, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-    """P[top], P[great], P[good] and the expected recall of the released items (Definition 118): exact, to 1e-8."""
-    return self._law(self._validate_public(scores, question)).quality()
+def number_correct(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    """Return P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
+    chances: Floats = distribution(self, scores, question).number_correct()
+    return chances
 
 
-def number_correct(self: Known, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-    """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
-    return self._law(self._validate_public(scores, question)).number_correct()
+def inclusion_probabilities(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    """Return P[candidate i is released], for every candidate: exact, to 1e-8."""
+    chances: Floats = distribution(self, scores, question).inclusion()
+    return chances
 
 
-def inclusion_probabilities(self: Known, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-    """P[candidate i is released], for every candidate: exact, to 1e-8."""
-    return self._law(self._validate_public(scores, question)).inclusion()
+def order_probability(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> float:
+    """Return P[the released list is the true top k in order], ties counting as equal: exact, to 1e-8."""
+    chance: float = distribution(self, scores, question).in_order()
+    return chance
+
+
+def guard_probability(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> float:
+    """Return P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
+    chance: float = distribution(self, scores, question).guard
+    return chance
+
+
+def number_released(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    """Return P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
+    chances: Floats = distribution(self, scores, question).numbers()
+    return chances
+
+
+def expected_recall(self: Mechanism, scores: object, **question: Unpack[ScoreWords]) -> float:
+    """Return the expected share of a true top k that is named: exact, to 1e-9."""
+    recall: float = distribution(self, scores, question).recall()
+    return recall

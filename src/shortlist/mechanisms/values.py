@@ -6,16 +6,17 @@ import math
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
-from shortlist.exact.noise import GAUSSIAN, LAPLACE
+from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
 from shortlist.exact.reals import floor_of, floor_to_float
-from shortlist.exact.thresholds import certify_rate, gaussian_rate
+from shortlist.exact.search import bisect
+from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
@@ -23,6 +24,7 @@ from shortlist.mechanisms.base import (
     Budgeted,
     Draws,
     Outcome,
+    Request,
     check_budget,
     check_draws,
     check_k,
@@ -34,7 +36,6 @@ from shortlist.mechanisms.base import (
     part_of,
     plain_budget,
 )
-from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offers_choice
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
@@ -44,9 +45,9 @@ from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.race import Field, Work, race
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
 from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.quality import Quality
-from shortlist.utility.race import OneshotLaw
-from shortlist.utility.values import RoundedNoise, histogram_noise
+
+if TYPE_CHECKING:
+    from shortlist.utility.quality import Quality
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
 
@@ -151,10 +152,68 @@ class NoisyHistogram(Budgeted[Budget]):
     quality = utility.quality
     inclusion_probabilities = utility.inclusion_probabilities
 
-    def _law(self, scores: Scores) -> OneshotLaw:
-        """That of one-shot top-k: values change nothing of who is released."""
-        noisy = self.noise(scores)
-        return OneshotLaw.of(scores.values, self.k, noisy.scale, noisy.noise)
+
+@dataclass(frozen=True, slots=True)
+class RoundedNoise:
+    """The noise on each count: Laplace or Gaussian noise of that scale, the sum rounded to the nearest whole number.
+
+    Its law on whole errors is P[error >= z] = P[scale N >= z - 1/2], so P[|error| <= h] = 1 - 2 P[scale N >= h + 1/2].
+    """
+
+    noise: Noise
+    scale: Fraction
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, before it is rounded."""
+        return float(self.scale) * (math.sqrt(2.0) if self.noise is LAPLACE else 1.0)
+
+
+WIDE_EPSILON = 2.0**40
+"""Laplace noise is far narrower than Gaussian noise from this epsilon on, whatever the cap."""
+
+
+@lru_cache
+def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> RoundedNoise:
+    """For scores of which one person moves `most` at most, each by the sensitivity at most.
+
+    Laplace noise of scale m Delta / epsilon, or Gaussian noise of deviation sqrt(m) Delta / mu; of the two that an
+    (epsilon, delta) budget allows, the one with the smaller deviation.
+    """
+    if isinstance(budget, PureDP):
+        return RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))
+    if isinstance(budget, ZCDP):
+        return RoundedNoise(GAUSSIAN, sensitivity * root_above(most / (2 * Fraction(budget.rho))))
+    narrow = [RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))] if budget.epsilon else []
+    if budget.delta and budget.epsilon < WIDE_EPSILON:
+        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / _rate(budget)))
+    return min(narrow, key=lambda one: one.deviation)
+
+
+def root_above(square: Fraction) -> Fraction:
+    """A float no smaller than the root, and hardly larger."""
+    root = math.sqrt(square)
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return Fraction(root)
+
+
+@lru_cache
+def _rate(budget: ApproxDP) -> Fraction:
+    """mu, rounded down: Gaussian noise of deviation 1 on what moves by mu is certainly within the budget."""
+
+    def too_much(mu: float) -> bool:
+        return not keeps(Fraction(budget.epsilon), budget.delta, Fraction(mu))
+
+    low, high = 0.0, 1.0
+    while not too_much(high):
+        low, high = high, 2 * high
+    return Fraction(bisect(too_much, low, high, _between)[0])
+
+
+def _between(low: float, high: float) -> float | None:
+    """Halves until the points differ by at most 2^-40 of the smaller."""
+    return (low + high) / 2 if high - low > low * 2.0**-40 else None
 
 
 def check_cap(most: object) -> int:

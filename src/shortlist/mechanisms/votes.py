@@ -10,44 +10,16 @@ from typing import ClassVar, Literal, NoReturn
 
 import numpy as np
 
-from shortlist._arrays import Indices, attempt
+from shortlist import privacy
+from shortlist._arrays import Indices, attempt, sorted_rows
 from shortlist._runtime import this_process
 from shortlist.accounting.checks import count, number, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL
 from shortlist.exact.thresholds import GaussianTest, quantile_above, rate_below
-from shortlist.mechanisms.base import (
-    LEAST_DELTA,
-    Draws,
-    check_draws,
-    check_k,
-    check_ledger,
-    check_source,
-    part_of,
-    sort_counts,
-)
-from shortlist.mechanisms.race import OneshotTopK, epsilon_of_a_round
-from shortlist.mechanisms.stable import (
-    Regularizer,
-    check_deviations,
-    cost_of_noise,
-    large_gaps,
-    noise_cost,
-    offsets,
-    store_ranks,
-    tested_sets,
-)
-from shortlist.privacy import (
-    ZCDP,
-    ApproxDP,
-    Balance,
-    BoundedRange,
-    BudgetExceeded,
-    Guarantee,
-    Ledger,
-    calibrate,
-    compose,
-)
+from shortlist.mechanisms import base, stable
+from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, Ledger
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race_many
 from shortlist.scores import Scores
@@ -74,15 +46,15 @@ class Book:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a budget in memory must not be spent twice: it cannot be copied or pickled; use a ledger")
 
-    def total(self) -> ApproxDP:
-        return self.query.repeat(self.queries).as_approx(self.delta)
-
-    def spent(self) -> ZCDP:
-        return _as_zcdp(self.query.repeat(self.asked)) if self.asked else ZCDP(0.0)
+    def cost(self, queries: int) -> ZCDP:
+        """Return what that many queries cost."""
+        cost = self.query.repeat(queries).as_zcdp() if queries else ZCDP(0.0)
+        assert cost is not None
+        return cost
 
     def charge(self, teachers: int, ledger: Ledger | None, mechanism: str, purpose: str) -> None:
         """Count the query, before the votes are looked at."""
-        check_ledger(ledger)
+        base.check_ledger(ledger)
         if self._process is not this_process():
             raise RuntimeError(
                 "this budget belongs to the process that was forked and must not be spent twice: ask there, or divide "
@@ -92,16 +64,20 @@ class Book:
             if self.teachers not in (None, teachers):
                 raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
             if self.asked == self.queries:
-                price, spent, left = (_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0)))
-                raise BudgetExceeded(price, spent, left)
+                price, spent = (self.cost(one) for one in (1, self.asked))
+                raise privacy.BudgetExceeded(_balance(price), _balance(spent), _balance(ZCDP(0.0)))
             if ledger is not None:
                 ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
             self.teachers = teachers
             self.asked += 1
 
 
-class Paid:
-    """What every kind of PATE says of its queries: their number and their cost are fixed when it is made."""
+def _balance(cost: ZCDP) -> privacy.Balance:
+    return privacy.Balance(None, cost.rho, None, cost.delta)
+
+
+class _Teachers:
+    """Queries to teachers: their number and their cost are fixed when it is made."""
 
     __slots__ = ("_book",)
 
@@ -119,27 +95,44 @@ class Paid:
     @property
     def guarantee(self) -> ApproxDP:
         """What all queries together promise one training record, at the total delta, by the tightest sound route."""
-        return self._book.total()
+        return self._book.query.repeat(self._book.queries).as_approx(self._book.delta)
 
     @property
     def spent(self) -> ZCDP:
         """What the queries so far have cost, answered or not: rho, and the delta of their tests."""
-        return self._book.spent()
+        return self._book.cost(self._book.asked)
 
     @property
     def remaining(self) -> int:
         """How many queries are left."""
         return self._book.queries - self._book.asked
 
+    def _describe(self, **facts: object) -> str:
+        words = ", ".join(f"{name}={value!r}" for name, value in facts.items() if value is not None)
+        return f"{type(self).__qualname__}({words})"
 
-def _as_zcdp(guarantee: Guarantee) -> ZCDP:
-    cost = guarantee.as_zcdp()
-    assert cost is not None
-    return cost
+    def _ballots(self, votes: object) -> Indices:
+        """Check the shape of the votes, and what is public of this query."""
+        raise NotImplementedError
 
+    def _draw(self, ballots: Indices, source: Source, draws: int) -> base.Draws:
+        raise NotImplementedError
 
-def _balance(cost: ZCDP) -> Balance:
-    return Balance(None, cost.rho, None, cost.delta)
+    def _ask(self, votes: object, rng: Source | None, ledger: Ledger | None, purpose: str) -> base.Draws:
+        """Answer one query, once it is charged."""
+        ballots = self._ballots(votes)
+        source = base.check_source(rng)
+        self._book.charge(len(ballots), ledger, repr(self), purpose)
+        with np.errstate(all="ignore"):
+            return self._draw(ballots, source, 1)
+
+    def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> base.Draws:
+        """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked.
+
+        With several labels `chosen` has two columns: how many labels, and whether they have passed the test.
+        """
+        ballots, source = self._ballots(votes), base.check_source(rng)
+        return self._draw(ballots, source, base.check_draws(draws))
 
 
 NOBODY = -1
@@ -148,7 +141,7 @@ MANY = 2.0**62
 """Beyond it no float is a class."""
 
 
-class MultiLabelPATE(Paid):
+class MultiLabelPATE(_Teachers):
     """The labels that a stable majority of teachers gives: a set of any size, or None if there is none.
 
     The votes for each label are counted; `LargeGap` chooses how many labels, at half of a query's rho, and the top-j
@@ -206,7 +199,7 @@ class MultiLabelPATE(Paid):
         *,
         epsilon: float | None = None,
         k: int | None = None,
-        regularizer: Regularizer | None = None,
+        regularizer: stable.Regularizer | None = None,
         limit: int | None = None,
         sigma_1: float | None = None,
         sigma: float | None = None,
@@ -214,39 +207,41 @@ class MultiLabelPATE(Paid):
     ) -> None:
         by_noise = any(one is not None for one in (sigma_1, sigma, delta_t))
         if not by_noise:
-            self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1, 2))
-        self.k = None if k is None else check_k(k)
+            self.rho, total, number_of = _check_totals(rho, delta, queries, epsilon, Fraction(1, 2))
+        self.k = None if k is None else base.check_k(k)
         self.regularizer, self.limit = regularizer, limit
         if self.k is not None and (regularizer is not None or limit is not None):
             raise bad_value("regularizer and limit choose how many labels: leave them out, or leave $k= out")
-        store_ranks(self, 1)
+        stable.store_ranks(self, 1)
+        self._gap: float | None = None
         self.sigma_1, self.sigma, self.delta_t = sigma_1, sigma, delta_t
         if by_noise:
-            total, number_of = _checked_delta(delta, queries)
-            self._pay_for_noise(total, number_of, stated=rho is not None or epsilon is not None)
-            return
-        share = Fraction(1, number_of)
-        own = part_of(total, share / 2)
-        self._gap = None if self.k is not None else epsilon_of_a_round(1, ZCDP(part_of(self.rho, share / 2)))
-        for_test = part_of(self.rho, share if self._gap is None else share / 2)
-        self._test = GaussianTest(rate_below(for_test, 2), quantile_above(own), 2)
-        cost: Guarantee = ZCDP(up(2 * self._test.rate**2), own)
-        self._book = Book(cost if self._gap is None else compose(BoundedRange(self._gap), cost), total, number_of)
+            total, number_of = _check_delta(delta, queries)
+            cost = self._pay_for_noise(total, number_of, stated=rho is not None or epsilon is not None)
+        else:
+            share = Fraction(1, number_of)
+            own, for_test = base.part_of(total, share / 2), base.part_of(self.rho, share)
+            if self.k is None:
+                for_test = base.part_of(self.rho, share / 2)
+                self._gap = epsilon_of_a_round(1, ZCDP(for_test))
+            self._test = GaussianTest(rate_below(for_test, 2), quantile_above(own), 2)
+            cost = ZCDP(up(2 * self._test.rate**2), own)
+            cost = cost if self._gap is None else privacy.compose(BoundedRange(self._gap), cost)
+        self._book = Book(cost, total, number_of)
 
-    def _pay_for_noise(self, total: float, queries: int, *, stated: bool) -> None:
-        """Queries with noise of the given deviations; a teacher moves gaps by up to 2 either way."""
+    def _pay_for_noise(self, total: float, queries: int, *, stated: bool) -> Guarantee:
+        """Return what a query with noise of the given deviations costs; a teacher moves gaps by up to 2 either way."""
         if stated:
             raise bad_type("the noise says what it costs: leave $rho= and $epsilon= out, or leave the deviations out")
-        self.sigma_1, sigma, delta_t = check_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
+        self.sigma_1, sigma, delta_t = stable.check_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
         self.sigma, self.delta_t = sigma, delta_t
         if queries * Fraction(delta_t) >= Fraction(total):
             raise bad_value("$delta must be greater than queries * delta_t: write a larger delta, or a smaller delta_t")
-        self._gap = None
         self._test = GaussianTest(1 / Fraction(sigma), quantile_above(delta_t), 2)
         in_ranges = None if self.sigma_1 is None else Fraction(self.sigma_1) / 2
-        query = noise_cost(in_ranges, self.limit, 2 / Fraction(sigma) ** 2, delta_t).whole
+        query = stable.noise_cost(in_ranges, self.limit, 2 / Fraction(sigma) ** 2, delta_t).whole
         self.rho = up(queries * Fraction(query.rho))
-        self._book = Book(query, total, queries)
+        return query
 
     @property
     def _scale(self) -> Fraction:
@@ -257,12 +252,10 @@ class MultiLabelPATE(Paid):
         return 4 / Fraction(self._gap)
 
     def __repr__(self) -> str:
-        book, fixed = self._book, "" if self.k is None else f", k={self.k}"
-        if self.sigma is not None:
-            of_gaps = "" if self.sigma_1 is None else f", sigma_1={self.sigma_1!r}, limit={self.limit}"
-            noise = f"{fixed}{of_gaps}, sigma={self.sigma!r}, delta_t={self.delta_t!r}"
-            return f"MultiLabelPATE(delta={book.delta!r}, queries={book.queries}{noise})"
-        return f"MultiLabelPATE(rho={self.rho!r}, delta={book.delta!r}, queries={book.queries}{fixed})"
+        given = {"rho": self.rho if self.sigma is None else None, "delta": self._book.delta}
+        limit = None if self.sigma_1 is None else self.limit
+        noise = {"sigma_1": self.sigma_1, "limit": limit, "sigma": self.sigma, "delta_t": self.delta_t}
+        return self._describe(**given, queries=self._book.queries, k=self.k, **noise)
 
     def label(
         self, votes: object, *, rng: Source | None = None, ledger: Ledger | None = None, purpose: str = ""
@@ -279,44 +272,40 @@ class MultiLabelPATE(Paid):
         RuntimeError
             in a forked child, where the budget would be spent twice: nothing is looked at.
         """
-        ballots = _checked_votes(votes)
-        source = check_source(rng)
-        shifts = self._added(ballots.shape[1])
-        self._book.charge(len(ballots), ledger, repr(self), purpose)
-        sets = self._drawn(ballots, shifts, source, 1)
+        sets = self._ask(votes, rng, ledger, purpose)
         assert sets.chosen is not None
         return frozenset(sets.indices[0].tolist()) - {-1} if sets.chosen[0, 1] else None
 
-    def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
-        """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked.
+    def _ballots(self, votes: object) -> Indices:
+        ballots: Indices = (_as_array(votes, 2, "teachers x labels, each 0 or 1") == 1).astype(np.int64)
+        self._shifts(ballots.shape[1])
+        return ballots
 
-        `chosen` has two columns: how many labels, and whether they have passed the test.
-        """
-        ballots, source = _checked_votes(votes), check_source(rng)
-        return self._drawn(ballots, self._added(ballots.shape[1]), source, check_draws(draws))
-
-    def _added(self, labels: int) -> list[Fraction | None]:
+    def _shifts(self, labels: int) -> list[Fraction | None]:
         """The regularizer of that many labels; with k fixed no other number may be chosen."""
         if self.k is not None:
             if self.k > labels:
                 raise bad_value(f"$k={self.k} is more than the {labels} labels of these votes: choose a smaller k")
             return [None] * (self.k - 1) + [Fraction(0)]
-        shifts = offsets(self.regularizer, labels if self.limit is None else self.limit)[:labels]
+        shifts = stable.offsets(self.regularizer, labels if self.limit is None else self.limit)[:labels]
         if all(one is None for one in shifts):
             raise ValueError("regularizer must leave at least one number of labels that may be chosen")
         return shifts
 
     @np.errstate(all="ignore")
-    def _drawn(self, ballots: Indices, shifts: list[Fraction | None], source: Source, draws: int) -> Draws:
-        counts = ballots.sum(axis=0, dtype=np.int64)
-        largest = sort_counts(counts, len(counts) + 1)
+    def _draw(self, ballots: Indices, source: Source, draws: int) -> base.Draws:
+        counts, shifts = ballots.sum(axis=0, dtype=np.int64), self._shifts(ballots.shape[1])
+        largest = base.sort_counts(counts, len(counts) + 1)
         noise = GUMBEL if self.sigma_1 is None else GAUSSIAN
-        fixed = self.k is not None
-        ranks = np.full(draws, self.k) if fixed else large_gaps(largest, shifts, self._scale, source, draws, noise)
-        return tested_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
+        if self.k is None:
+            ranks = stable.large_gaps(largest, shifts, self._scale, source, draws, noise)
+        else:
+            ranks = np.full(draws, self.k)
+        sets = stable.stable_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
+        return base.Draws(sorted_rows(sets.indices), None, sets.chosen)
 
 
-class PATE(Paid):
+class PATE(_Teachers):
     """One label for each query: the class with the most votes under Gumbel noise, or under Gaussian noise.
 
     Each teacher votes for one class. Replacing a teacher's vote takes one from a class and gives it to another: R = 2,
@@ -348,7 +337,7 @@ class PATE(Paid):
     ZCDP(rho=0.000625, delta=0.0)
     """
 
-    __slots__ = ("_mechanism", "classes", "rho", "sigma")
+    __slots__ = ("classes", "rho", "sigma")
 
     def __init__(
         self,
@@ -363,41 +352,28 @@ class PATE(Paid):
     ) -> None:
         if noise not in (None, "gaussian", *(["gumbel"] if sigma is None else [])):
             raise ValueError('noise must be "gumbel" or "gaussian", and sigma= is for Gaussian noise')
-        self.sigma: float | None = None
-        if noise == "gaussian" or sigma is not None:
-            self.classes = count("classes", classes)
-            self._pay_for_noise(rho, delta, queries, epsilon, sigma)
-            return
-        self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1))
-        budget = ZCDP(self.rho) if epsilon is None else ApproxDP(epsilon, total)
-        self.classes = count("classes", classes)
-        self._mechanism = OneshotTopK(k=1, epsilon=epsilon_of_a_round(number_of, budget), noise="gumbel")
-        self._book = Book(self._mechanism.charge, total, number_of)
-        if epsilon is not None:  # as rounds of bounded range they may cost more rho than any mechanism of that epsilon
-            whole = self.query.repeat(number_of).as_zcdp()
-            assert whole is not None
-            self.rho = whole.rho
-
-    def _pay_for_noise(
-        self, rho: float | None, delta: float | None, queries: int | None, epsilon: float | None, sigma: float | None
-    ) -> None:
-        """Queries with Gaussian noise: a vote that is replaced moves two counts by one, their vector by sqrt(2)."""
-        if sigma is None:
-            whole, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1))
-            self.sigma = _sigma_above(part_of(whole, Fraction(1, number_of)))
-        else:
+        self.classes, self.sigma = count("classes", classes), None
+        if sigma is not None:
             if rho is not None or epsilon is not None:
                 raise bad_type("the noise says what it costs: leave $rho= and $epsilon= out, or leave sigma= out")
-            total, number_of = _checked_delta(delta, queries)
+            total, number_of = _check_delta(delta, queries)
             self.sigma = number("sigma", sigma, above=True)
-        query = cost_of_noise(1 / Fraction(self.sigma) ** 2)
-        self.rho = up(number_of * Fraction(query.rho))
-        self._book = Book(query, total, number_of)
+        else:
+            whole, total, number_of = _check_totals(rho, delta, queries, epsilon, Fraction(1))
+            if noise == "gaussian":
+                self.sigma = _sigma_above(base.part_of(whole, Fraction(1, number_of)))
+        if self.sigma is not None:  # a vote that is replaced moves two counts by one, their vector by sqrt(2)
+            query = stable.cost_of_noise(1 / Fraction(self.sigma) ** 2)
+            self.rho, self._book = up(number_of * Fraction(query.rho)), Book(query, total, number_of)
+            return
+        budget = ZCDP(whole) if epsilon is None else ApproxDP(epsilon, total)
+        self._book = Book(BoundedRange(epsilon_of_a_round(number_of, budget)), total, number_of)
+        # as rounds of bounded range they may cost more rho than any mechanism of that epsilon
+        self.rho = whole if epsilon is None else self._book.cost(number_of).rho
 
     def __repr__(self) -> str:
-        book = self._book
-        given = f"rho={self.rho!r}" if self.sigma is None else f"sigma={self.sigma!r}"
-        return f"PATE({given}, delta={book.delta!r}, queries={book.queries}, classes={self.classes})"
+        given = {"rho": self.rho if self.sigma is None else None, "sigma": self.sigma}
+        return self._describe(**given, delta=self._book.delta, queries=self._book.queries, classes=self.classes)
 
     def label(
         self, votes: object, *, rng: Source | None = None, ledger: Ledger | None = None, purpose: str = ""
@@ -414,54 +390,37 @@ class PATE(Paid):
         RuntimeError
             in a forked child, where the budget would be spent twice: nothing is looked at.
         """
-        ballots = self._checked_votes(votes)
-        source = check_source(rng)
-        self._book.charge(len(ballots), ledger, repr(self), purpose)
-        with np.errstate(all="ignore"):
-            if self.sigma is not None:
-                return int(self._noisy_winners(self._counted(ballots), source, 1)[0, 0])
-            winners = self._mechanism._draw(self._counted(ballots), source).indices
-        assert winners is not None
-        return winners[0]
+        return int(self._ask(votes, rng, ledger, purpose).indices[0, 0])
 
-    def _noisy_winners(self, scores: Scores, source: Source, draws: int) -> Indices:
-        """The classes with the most votes under Gaussian noise, one row for each draw."""
-        assert self.sigma is not None
-        scale = Fraction(self.sigma)
-        return race_many(scores.values, k=1, scale=scale, noise=GAUSSIAN, source=source, draws=draws)
-
-    def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
-        """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked."""
-        scores = self._counted(self._checked_votes(votes))
-        if self.sigma is not None:
-            return Draws(self._noisy_winners(scores, check_source(rng), check_draws(draws)))
-        return Draws(self._mechanism.release_many(scores, draws=draws, rng=rng))
-
-    def _checked_votes(self, votes: object) -> Indices:
+    def _ballots(self, votes: object) -> Indices:
         return _as_array(votes, 1, "one class number for each teacher")
 
-    def _counted(self, ballots: Indices) -> Scores:
+    def _draw(self, ballots: Indices, source: Source, draws: int) -> base.Draws:
         valid = ballots[(ballots >= 0) & (ballots < self.classes)]
-        return Scores(np.bincount(valid, minlength=self.classes), neighbours="replace")
+        scores = Scores(np.bincount(valid, minlength=self.classes), neighbours="replace")
+        noise, scale = GAUSSIAN, Fraction(self.sigma or 0)
+        if isinstance(self.query, BoundedRange):
+            noise, scale = GUMBEL, scores.range_sensitivity / Fraction(self.query.epsilon)
+        return base.Draws(race_many(scores.values, k=1, scale=scale, noise=noise, source=source, draws=draws))
 
 
-def _checked_totals(
+def _check_totals(
     rho: object, delta: object, queries: object, epsilon: object, share: Fraction
 ) -> tuple[float, float, int]:
     """rho, or the largest that is (epsilon, delta)-DP with that share of delta for conversion; delta; queries."""
-    total, number_of = _checked_delta(delta, queries)
+    total, number_of = _check_delta(delta, queries)
     if (rho is None) == (epsilon is None):
         raise bad_type("give either $rho= or $epsilon=, the total over all queries, for example $epsilon=3.0")
     if epsilon is None:
         return number("rho", rho, above=True), total, number_of
-    budget = ApproxDP(number("epsilon", epsilon, above=True), part_of(total, share))
-    return calibrate(ZCDP, budget), total, number_of
+    budget = ApproxDP(number("epsilon", epsilon, above=True), base.part_of(total, share))
+    return privacy.calibrate(ZCDP, budget), total, number_of
 
 
-def _checked_delta(delta: object, queries: object) -> tuple[float, int]:
+def _check_delta(delta: object, queries: object) -> tuple[float, int]:
     """The total delta, and the number of queries that share it."""
     total, number_of = number("delta", delta, above=True, below=1.0), count("queries", queries)
-    if total / number_of < LEAST_DELTA:
+    if total / number_of < base.LEAST_DELTA:
         raise bad_value("delta is too small to be shared by so many queries: write $delta=1e-6, for example")
     return total, number_of
 
@@ -474,12 +433,6 @@ def _sigma_above(rho: float) -> float:
     while 1 / Fraction(s) ** 2 > Fraction(rho):
         s = math.nextafter(s, math.inf)
     return s
-
-
-def _checked_votes(votes: object) -> Indices:
-    ballots = _as_array(votes, 2, "teachers x labels, each 0 or 1")
-    given: Indices = (ballots == 1).astype(np.int64)
-    return given
 
 
 def _as_array(votes: object, dimensions: int, what: str) -> Indices:
@@ -496,8 +449,8 @@ def _as_array(votes: object, dimensions: int, what: str) -> Indices:
         isinstance(vote, int | float | np.integer | np.floating) for vote in ballots.flat
     ):
         # an integer beyond 64 bits is among them; a comparison with NaN is false
-        kept = [vote if abs(vote) < MANY else NOBODY for vote in ballots.flat]
-        ballots = np.array(kept, float).reshape(ballots.shape)
+        valid = [vote if abs(vote) < MANY else NOBODY for vote in ballots.flat]
+        ballots = np.array(valid, float).reshape(ballots.shape)
     if ballots.dtype.kind == "f":
         whole = (ballots == np.floor(ballots)) & (np.abs(ballots) < MANY)
         ballots = np.where(whole, ballots, NOBODY).astype(np.int64)

@@ -14,17 +14,20 @@ from shortlist._arrays import installed_frame
 from shortlist._text import text_table
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_value
+from shortlist.exact.search import bisect, within
 from shortlist.mechanisms.base import check_k, check_public_scores
-from shortlist.mechanisms.entry import Traced
-from shortlist.mechanisms.plan_rows import Studied
-from shortlist.mechanisms.registry import ENTRIES, entry_of
+from shortlist.mechanisms.race import quick_epsilon_of_a_round
+from shortlist.mechanisms.sets import GuardedTopK, OneShot, budget_with_rounds, share_of
 from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import printed
-from shortlist.planning.search import contestants, least_epsilon_reaching
+from shortlist.planning.rows import EVERY as GOALS
+from shortlist.planning.rows import Contestant, contestants, curves
+from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.utility.lower_bound import most_success
+from shortlist.utility.sets import GuardedSetDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,18 +149,17 @@ def compare(
         return Comparison(size, tuple(_name_rows(data, size, sorted(grid), delta)))
     if delta is not None:
         raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
-    curves = [curve for entry in ENTRIES for curve in entry.compared]
-    rows = [_row(curve.label, curve.build(size, one), one, data) for curve in curves for one in sorted(grid)]
-    rows += _capped_rows(data, size, data.most if most is None else check_cap(most), sorted(grid))
+    rows = [
+        Row(label, one, *(getattr(quality, name) for name in GOALS))
+        for label, build in curves().items()
+        for one in sorted(grid)
+        for quality in [build(size, one).quality(data)]
+    ]
+    cap = data.most if most is None else check_cap(most)
+    for one in contestants(size, "known", False, cap):
+        if one.row.needs and one.currencies == ("pure",):
+            rows += _rows_of(one, data, sorted(grid), 0.0)
     return Comparison(size, tuple(rows), _limit(data, size, sorted(grid)))
-
-
-def _capped_rows(scores: Scores, k: int, most: int | None, grid: list[float]) -> list[Row]:
-    """Of what needs a cap, under a pure budget and for a public list."""
-    if most is None:
-        return []
-    planned = [one for entry in ENTRIES for one in entry.capped(k, most) if "pure" in one.currencies]
-    return [Row(one.label, epsilon, **one.qualities(scores, epsilon, 0.0)) for one in planned for epsilon in grid]
 
 
 def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -> Iterator[Row]:
@@ -167,11 +169,14 @@ def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -
     checked = number("delta", delta, above=True, below=0.5)
     shared = None if scores._capped is None else scores._capped.most
     for one in contestants(k, "unknown", False, scores.most, shared):
-        if not one.one_pair or "approx" not in one.currencies:
-            continue
-        for epsilon in grid:
-            reached: dict[str, float] = {"great": math.nan, "good": math.nan}
-            yield Row(one.label, epsilon, **reached | dict(one.qualities(scores, epsilon, checked)))
+        if one.one_pair:
+            yield from _rows_of(one, scores, grid, checked)
+
+
+def _rows_of(one: Contestant, scores: Scores, grid: list[float], delta: float) -> Iterator[Row]:
+    """Yield a row for each epsilon; NaN where it is not known how far it gets towards a goal."""
+    for epsilon in grid:
+        yield Row(one.label, epsilon, **dict.fromkeys(GOALS, math.nan) | dict(one.qualities(scores, epsilon, delta)))
 
 
 def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:
@@ -180,11 +185,6 @@ def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, floa
     if not counts or k == len(scores):
         return ()
     return tuple((epsilon, most_success(scores.values, k, epsilon)) for epsilon in grid)
-
-
-def _row(name: str, mechanism: Studied, epsilon: float, scores: Scores) -> Row:
-    quality = mechanism.quality(scores)
-    return Row(name, epsilon, quality.top, quality.great, quality.good, quality.recall)
 
 
 def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[ScoreWords]) -> float:
@@ -229,25 +229,45 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     def chance(budget: Guarantee) -> float:
         return float(replace(mechanism, budget=budget).success_probability(data))
 
-    entry = entry_of(mechanism)
-    traced = None if entry is None or entry.traced is None else entry.traced(mechanism, data)
-    if traced is None:
+    rounds = _by_rounds(mechanism, data) if isinstance(mechanism, GuardedTopK) else None
+    if rounds is None:
         return _first(lambda log_size: chance(budgets(math.exp(log_size))) >= target)
     # where it is needed without a delta, to begin there
     near = least_epsilon_reaching(lambda epsilon: chance(PureDP(epsilon)), target, width=0.05)
-    return _least_traced(traced, target, near) if 0 < near < math.inf else near
-
-
-def _least_traced(traced: Traced, target: float, near: float) -> float:
-    """The least epsilon about that one, rounded up by less than one part in a million."""
+    if not 0 < near < math.inf:
+        return near
+    start, at = rounds
     epsilons = dict[float, float]()
 
-    def chance(number: float) -> float:
-        epsilons[number], right = traced.at(number)
+    def traced(e: float) -> float:
+        epsilons[e], right = at(e)
         return right
 
-    number = least_epsilon_reaching(chance, target, start=traced.start(near), width=4e-7, step=0.1)
-    return epsilons.get(number, number)
+    e = least_epsilon_reaching(traced, target, start=start(near), width=4e-7, step=0.1)
+    return epsilons.get(e, e)
+
+
+Trace = tuple[Callable[[float], float], Callable[[float], tuple[float, float]]]
+"""(the e of a round about an epsilon; (epsilon, rounded up; at most the chance there) at an e)."""
+
+
+def _by_rounds(mechanism: GuardedTopK, scores: Scores) -> Trace | None:
+    """Return the chance of the right set by the e of a round of one-shot, from which epsilon follows without a search.
+
+    Its calibration is slow, and a search would do it at every step. Both grow with e, epsilon by no more than squares.
+    """
+    budget, public = mechanism.guarantee, mechanism._guarding(scores)
+    if not isinstance(budget, ApproxDP) or not budget.delta or public is None:
+        return None
+    k, share, delta = public.k, share_of(public.k, public.d), budget.delta
+
+    def at(e: float) -> tuple[float, float]:
+        whole, (noise, less) = budget_with_rounds(e, k, share, delta)
+        one = replace(mechanism, budget=whole)
+        run = one._followed(scores, public, OneShot(noise, scores.range_sensitivity / less))
+        return whole.epsilon, GuardedSetDistribution(run, len(scores)).success()
+
+    return lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at
 
 
 def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
@@ -279,10 +299,7 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
         else:
             low, here = here, here + step
         step *= 2
-    while high - low > width:
-        middle = (low + high) / 2
-        low, high = (low, middle) if succeeds(middle) else (middle, high)
-    return math.exp(high)
+    return math.exp(bisect(succeeds, low, high, within(width))[1])
 
 
 def _validate_public(scores: object, question: ScoreWords) -> Scores:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import numpy as np
@@ -18,14 +17,14 @@ from shortlist.accounting.checks import bound_text, chance_text, cost_text, coun
 from shortlist.choose import histogram_from
 from shortlist.errors import bad_type, bad_value
 from shortlist.mechanisms.base import check_k, check_public_scores
-from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
 from shortlist.mechanisms.registry import METHODS
 from shortlist.mechanisms.sets import default_gamma
 from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
 from shortlist.pages.theme import printed
-from shortlist.planning.search import TYPICAL, affordable, contestants, cost, least_epsilon_of_a_list, least_with_slope
+from shortlist.planning.rows import CURRENCIES, DOMAINS, Contestant, Currency, Goal, affordable, contestants, cost
+from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list, least_with_slope, race_of_a_list
 from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.utility.effort import searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
@@ -243,7 +242,7 @@ def _sentence(plan: Plan) -> str:
     best = plan.best
     fact = METHODS[best.method].fact
     unit = f"{BUDGETS[best.budget]}, {DOMAIN_TEXTS[best.domain]}"
-    known = "" if fact is None else f"; {fact.sentence}"
+    known = f"; {fact}" if fact else ""
     if plan.target is None:
         text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit})"
     elif math.isinf(best.epsilon):
@@ -440,7 +439,7 @@ def plan(
     counts, listed = _are_counts(data), flag("ordered", ordered)
     shared = None if data._capped is None else data._capped.most
     entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
-                if (data.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
+                if (data.public if place == "known" else counts) and aim in one.row.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound, aim == "recall" and _none_is_wrong(data.values, size))
     with searching(aim) if spent is None else nullcontext():
@@ -459,7 +458,7 @@ def plan(
     return Plan(size, aim, wanted, described, tuple(rows), bound, collapse, cap)
 
 
-def _simplest(entrants: list[Planned]) -> list[int]:
+def _simplest(entrants: list[Contestant]) -> list[int]:
     """In which order they are worked out: rounds first, on which others fall back."""
     return sorted(range(len(entrants)), key=lambda i: entrants[i].rounds == 1)
 
@@ -478,25 +477,25 @@ class Trail:
         self._last: dict[tuple[str, bool, bool], Place] = {}
         self._paid: dict[tuple[str, bool, str], Place] = {}
 
-    def start(self, one: Planned) -> tuple[Place, float]:
+    def start(self, one: Contestant) -> tuple[Place, float]:
         """(a pure epsilon, or the epsilon or range of its currency, and a slope; how far in ln of it to the next)."""
         if one.currencies in SINGLE:
-            kinds = (True,) if one.ordered else (True, False)
-            paid = [place for kind in kinds if (place := self._paid.get((one.domain, kind, one.currencies[0])))]
+            kinds = (True,) if one.row.ordered else (True, False)
+            paid = [place for kind in kinds if (place := self._paid.get((one.row.domain, kind, one.currencies[0])))]
             if paid:
                 return min(paid), 0.15
         last, rounds = self._last, one.rounds > 1
-        if place := last.get((one.domain, one.ordered, rounds)):
+        if place := last.get((one.row.domain, one.row.ordered, rounds)):
             return place, 0.15
-        if one.ordered and not rounds and (place := last.get((one.domain, False, False))):
+        if one.row.ordered and not rounds and (place := last.get((one.row.domain, False, False))):
             return (2 * place[0], place[1]), 0.3  # a list in one round needs about twice what its set does
-        if rounds and (place := last.get(("known", one.ordered, True))):
+        if rounds and (place := last.get(("known", one.row.ordered, True))):
             return (2 * place[0], place[1]), 0.7  # rounds and a bar need one to three times what rounds do
-        return (self._bound * (6.0 if one.ordered else 1.3), TYPICAL), 0.7
+        return (self._bound * (6.0 if one.row.ordered else 1.3), TYPICAL), 0.7
 
-    def add(self, one: Planned, p: float, slope: float) -> None:
+    def add(self, one: Contestant, p: float, slope: float) -> None:
         if 0 < p <= MOST:
-            self._last[one.domain, one.ordered, one.rounds > 1] = p, slope
+            self._last[one.row.domain, one.row.ordered, one.rounds > 1] = p, slope
 
     def pay(self, row: PlanRow, slope: float) -> None:
         p = row.epsilon if row.budget == "approx" else math.sqrt(8 * row.rho) if row.rho <= MOST else 0.0
@@ -506,7 +505,7 @@ class Trail:
 
 
 def _rows(
-    one: Planned,
+    one: Contestant,
     scores: Scores,
     goal: Goal,
     target: float | None,
@@ -521,16 +520,20 @@ def _rows(
         return []
 
     def needed(currency: Currency, target: float) -> Place:
-        if trail.free and one.domain == "known":
+        if trail.free and one.row.domain == "known":
             return 0.0, TYPICAL
         own, ((start, slope), step) = one.own_delta(currency, delta), trail.start(one)
-        if one.race is not None:
-            law = partial(one.race, scores, goal)
+        if one.splits_delta:
+            race = race_of_a_list(scores, goal, one.rounds)
             near = (start, min(slope, STEEP)), step
-            return least_epsilon_of_a_list(law, one.rounds, own, target, near, width=WIDTH, most=MOST), slope
-        law = partial(one.law, scores, goal)
+            return least_epsilon_of_a_list(race, one.rounds, own, target, near, width=WIDTH, most=MOST), slope
         p, slope = least_with_slope(
-            lambda p: law(p, own), target, start=start, step=step, width=WIDTH, slope=min(slope, STEEP)
+            lambda p: one.reach(scores, goal, p, own),
+            target,
+            start=start,
+            step=step,
+            width=WIDTH,
+            slope=min(slope, STEEP),
         )
         trail.add(one, p, slope)
         return math.inf if p > MOST else p, slope
@@ -540,7 +543,7 @@ def _rows(
     every: dict[Goal, float] = {}
     slope = TYPICAL
     for currency in usable:
-        own = one.own_delta(currency, delta) if one.domain == "unknown" else 0.0
+        own = one.own_delta(currency, delta) if one.row.domain == "unknown" else 0.0
         if target is not None:
             if own not in solutions:
                 solutions[own] = needed(currency, target)
@@ -551,7 +554,9 @@ def _rows(
             every = one.qualities(scores, p, one.own_delta(currency, delta))
             paid, got = epsilon or 0.0, every[goal]
         used = 0.0 if currency == "pure" else delta
-        rows.append(PlanRow(one.label, one.method, currency, one.domain, one.ordered, paid, rho, used, got, **every))
+        rows.append(
+            PlanRow(one.label, one.row.method, currency, one.row.domain, one.row.ordered, paid, rho, used, got, **every)
+        )
         trail.pay(rows[-1], slope)
     return rows
 

@@ -1,17 +1,8 @@
-"""Search for the least epsilon that reaches a goal.
+"""Search for the least epsilon that reaches a goal, in few evaluations: each one is an exact distribution.
 
-The least epsilon that is enough, in few evaluations, since each one is an exact law.
-
-What a list without a public domain costs under (epsilon, delta), by the split of delta that it chooses itself.
-
-LimitedDomainTopK divides delta between its bar and the conversion of its rounds. A plan takes the calibrated
-parameters from the mechanism, so it promises what the mechanism does and nothing else.
-
-Who may answer the question, and what the same law costs in each currency.
-
-Every law has one parameter, the pure epsilon p it would cost (k rounds of e cost p = k e). A method whose rounds have
-bounded range converts: its rho is `rounds` times that of a round of e, and (epsilon, delta) follows by the tightest
-accountant. So one search for p serves all budgets.
+LimitedDomainTopK divides delta between its threshold and the conversion of its rounds, and to calibrate that is slow.
+`least_epsilon_of_a_list` searches by its fast race and takes the calibrated parameters from the mechanism, so a plan
+promises what the mechanism does and nothing else.
 """
 
 from __future__ import annotations
@@ -19,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shortlist.accounting.curves import largest_range, range_rho
 from shortlist.exact.search import find_crossing
-from shortlist.mechanisms.plan_rows import Currency, Domain, Planned
-from shortlist.mechanisms.race import epsilon_of_a_round
-from shortlist.mechanisms.registry import ENTRIES, rates
-from shortlist.mechanisms.unknown_domain import LimitedDomainTopK
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
+from shortlist.mechanisms.unknown_domain import LimitedDomainTopK, default_limit
+from shortlist.planning.rows import SLACK, Goal
+from shortlist.privacy import ApproxDP, BoundedRange, ThinnedRange
+from shortlist.scores import Scores
 from shortlist.utility.effort import rough
+from shortlist.utility.unknown_domain import BarredRace
 
 LEAST, MOST = -100.0, 27.0
 """Epsilons are sought between e^-100 and e^27."""
@@ -204,11 +194,6 @@ def _log_odds(chance: float) -> float:
 Race = Callable[[float, float], float]
 """(e of a round, delta of the bar) -> how far the list gets."""
 
-SLACK = 1 + 4e-6
-"""On every converted cost. Calibration finds e from below, to 1.5 parts in a million, lists leave a tenth of one to
-spare, and epsilon grows with no more than the square of e: a mechanism that is given this epsilon has the e that was
-tried."""
-
 TRIES = 6
 LOOSE = 0.03
 """How exactly the epsilon is sought that says which bar is likely: the shares of delta are far apart."""
@@ -218,6 +203,23 @@ NEARBY = 0.15
 
 def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
     return LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta))
+
+
+def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """(e of a round, delta of the threshold) as the mechanism calibrates them for ApproxDP(epsilon, delta)."""
+    charge = _of(k, epsilon, delta).charge
+    assert isinstance(charge, ThinnedRange)
+    return charge.epsilon, charge.delta
+
+
+def race_of_a_list(scores: Scores, goal: Goal, k: int) -> Race:
+    """Return how far a list of k gets, by (e of a round, delta of its threshold)."""
+
+    def reach(e: float, delta: float) -> float:
+        race = BarredRace.of(scores.values, k, e, delta, default_limit(k))
+        return race.top() if goal == "top" else race.recall()
+
+    return reach
 
 
 def least_epsilon_of_a_list(
@@ -280,50 +282,3 @@ def _cost(k: int, p: float, converts: float) -> float:
     if converts <= 0:
         return p
     return min(p, BoundedRange(p / k).repeat(k).epsilon_at(converts)) * SLACK
-
-
-def contestants(
-    k: int, domain: Domain, ordered: bool, most: int | None = None, shared: int | None = None
-) -> list[Planned]:
-    """All methods that release k items of such a domain, in order if that is wanted; sets first.
-
-    With those that need a cap, where each person counts for `most` items; and as they are with capped weights, where
-    these came with the counts and each person shares a vote among at most `shared` items.
-    """
-    capped = [] if most is None else [one for entry in ENTRIES for one in entry.capped(k, most)]
-    weighed = [] if shared is None else [one for entry in ENTRIES for one in entry.weighed(k, shared)]
-    better = {(one.label, one.currencies) for one in weighed}
-    plain = [one for entry in ENTRIES for one in entry.planned(k) if (one.label, one.currencies) not in better]
-    listed = [one for one in (*plain, *weighed, *capped) if one.domain == domain]
-    return sorted((one for one in listed if one.ordered or not ordered), key=lambda one: one.ordered)
-
-
-def cost(contestant: Planned, currency: Currency, p: float, delta: float) -> tuple[float, float]:
-    """(epsilon, rho) of a release with pure epsilon p; rho is NaN outside zCDP, epsilon is at delta; rounded up.
-
-    In the unknown domain half of delta is the bar's under zCDP, so the other half converts.
-    """
-    if not 0 < p < math.inf:
-        return p, math.nan if currency != "zcdp" else p
-    if currency == "pure":
-        return p, math.nan
-    if contestant.one_pair and currency == "approx":
-        return p, math.nan
-    each = BoundedRange(p / contestant.rounds)
-    left = delta / 2 if contestant.domain == "unknown" else delta
-    if currency == "approx":
-        whole = each if contestant.rounds == 1 else each.repeat(contestant.rounds)
-        return min(p, whole.epsilon_at(left)) * SLACK, math.nan
-    rho = contestant.rounds * range_rho(p / contestant.rounds) * SLACK
-    return ZCDP(rho).epsilon_at(left), rho
-
-
-def affordable(contestant: Planned, currency: Currency, epsilon: float, delta: float) -> tuple[float, float]:
-    """(p, rho): the largest pure epsilon of a release that costs at most epsilon (at delta) in that currency."""
-    if currency == "pure" or (contestant.one_pair and currency == "approx"):
-        return epsilon, math.nan
-    left = delta / 2 if contestant.domain == "unknown" else delta
-    if currency == "approx":
-        return contestant.rounds * epsilon_of_a_round(contestant.rounds, ApproxDP(epsilon, left)), math.nan
-    rho = calibrate(ZCDP, ApproxDP(epsilon, left))
-    return contestant.rounds * largest_range(rho, contestant.rounds), rho

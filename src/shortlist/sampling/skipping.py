@@ -496,7 +496,8 @@ class Layout:
     def plan(self) -> SkipPlan:
         """Every candidate in a group of its own level, its small block's, its run's or its block's."""
         contest, rest = self.contest, len(self.tiers[0].starts) * self.tiers[0].length
-        batches, singles = [], np.arange(rest, len(contest.values))
+        batches: list[Batch] = []
+        singles = np.arange(rest, len(contest.values))
         for tier, above in zip(self.tiers, (OPEN_BLOCK, OPEN_RUN, OPEN_SMALL), strict=False):
             batches += tier.batches(above)
         for small in self.tiers[2:]:

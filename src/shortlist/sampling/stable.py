@@ -13,21 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist.exact import reals
 from shortlist.exact.noise import GUMBEL, RELATIVE_ERROR, Noise
-from shortlist.exact.reals import (
-    FAR,
-    POSITION_ROUNDING,
-    Draw,
-    NoisyScore,
-    Uniform,
-    ball,
-    exactly,
-    formula,
-    is_positive,
-    nearest_float,
-    ranking,
-    to_float,
-)
 from shortlist.exact.thresholds import StabilityTest
 from shortlist.sampling.entropy import Source, WordStream, many_below
 from shortlist.sampling.race import best_of
@@ -71,47 +58,42 @@ class _Groups:
     @np.errstate(all="ignore")
     def winners(self, words: NDArray[np.uint64], source: Source) -> Indices:
         """One race in each column of words: by floats where they can tell, otherwise exactly."""
-        g: Floats = np.maximum([to_float(one) for one in self.positions], -FAR)[:, None]
+        g: Floats = np.maximum([reals.to_float(one) for one in self.positions], -reals.FAR)[:, None]
         more = np.log(self.sizes)[:, None]
         q, error = self.noise.quantile(words, 0)
         z = g + (q + more)
-        error = error + RELATIVE_ERROR * (np.abs(q) + more) + POSITION_ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
-        low, high = np.where(g <= -FAR, -np.inf, z - error), z + error
+        error = error + RELATIVE_ERROR * (np.abs(q) + more) + reals.POSITION_ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
+        low, high = np.where(g <= -reals.FAR, -np.inf, z - error), z + error
         winners: Indices = low.argmax(axis=0)
         for race in np.flatnonzero(np.count_nonzero(high >= low.max(axis=0), axis=0) > 1):
             column = words[:, race].tolist()
 
             @cache
-            def noisy(i: int, column: list[int] = column) -> NoisyScore:
+            def noisy(i: int, column: list[int] = column) -> reals.NoisyScore:
                 noise = self.noise if self.sizes[i] == 1 else best_of(self.sizes[i])
-                return NoisyScore(self.positions[i], Draw(noise, column[i], 64, source))
+                return reals.NoisyScore(self.positions[i], reals.Draw(noise, column[i], 64, source))
 
-            winners[race] = ranking(low[:, race], high[:, race], 1, noisy)[0]
+            winners[race] = reals.ranking(low[:, race], high[:, race], 1, noisy)[0]
         return winners
 
 
 WORDS = 1 << 64
 
 
-def passes(test: StabilityTest, gap: int, source: Source) -> bool:
-    """True with the test's probability at that gap; never at a tie, where there is no set to speak of."""
-    return _is_below(test, gap, Uniform(WordStream(source, ahead=1).word)) and gap > 0
-
-
-def passes_many(test: StabilityTest, gaps: Indices, source: Source) -> Mask:
-    """The same for many gaps at once, each with a coin of its own."""
+def passes(test: StabilityTest, gaps: Indices, source: Source) -> Mask:
+    """True with the test's probability at each gap, by a coin of its own; never at a tie, where there is no set."""
     distinct, which = np.unique(gaps, return_inverse=True)
     bounds = np.array([_bounds(test, gap) for gap in distinct.tolist()], np.uint64)[which]
     words, stream = source.words(len(gaps)), WordStream(source, ahead=1)
     passed: Mask = words < bounds[:, 0]
     for i in np.flatnonzero(~passed & (words <= bounds[:, 1])):
-        passed[i] = _is_below(test, int(gaps[i]), Uniform(stream.word, int(words[i])))
+        passed[i] = _is_below(test, int(gaps[i]), reals.Uniform(stream.word, int(words[i])))
     return passed & (gaps > 0)
 
 
-def _is_below(test: StabilityTest, gap: int, coin: Uniform) -> bool:
+def _is_below(test: StabilityTest, gap: int, coin: reals.Uniform) -> bool:
     """Whether the coin shows less than the chance: exactly."""
-    return is_positive(formula(lambda: test.chance(max(gap, 1)) - coin.ball(), [coin]))
+    return reals.is_positive(reals.formula(lambda: test.chance(max(gap, 1)) - coin.ball(), [coin]))
 
 
 def _bounds(test: StabilityTest, gap: int) -> tuple[int, int]:
@@ -122,7 +104,7 @@ def _bounds(test: StabilityTest, gap: int) -> tuple[int, int]:
         words = test.chance(max(gap, 1)) * WORDS
         if not words.is_finite():
             return 0, WORDS - 1
-        low, high = math.floor(exactly(words.lower())), math.ceil(exactly(words.upper()))
+        low, high = math.floor(reals.exactly(words.lower())), math.ceil(reals.exactly(words.upper()))
     return min(max(low, 0), WORDS - 1), min(max(high, 1), WORDS) - 1
 
 
@@ -135,12 +117,12 @@ def lead_of(values: Values, winner: int, scale: Fraction, source: Source) -> flo
         for number, size in zip(numbers.tolist(), sizes.tolist(), strict=True)
         if number > -np.inf
     ]
-    coin = Uniform(WordStream(source, ahead=1).word)
+    coin = reals.Uniform(WordStream(source, ahead=1).word)
 
     def lead() -> arb:
-        total = sum(size * ball(exponent).exp() for size, exponent in exponents)
+        total = sum(size * reals.ball(exponent).exp() for size, exponent in exponents)
         u = coin.ball()
         odds: arb = (total + (1 - u)) / (total * u)
-        return ball(scale) * odds.log()
+        return reals.ball(scale) * odds.log()
 
-    return nearest_float(formula(lead, [coin]))
+    return reals.nearest_float(reals.formula(lead, [coin]))

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist.exact import reals
 from shortlist.exact.geometric import LARGEST, Geometric
 from shortlist.exact.noise import LAPLACE, Noise
-from shortlist.exact.reals import (
-    FAR,
-    Contest,
-    Draw,
-    Term,
-    float_bounds,
-    floor_of,
-    is_positive,
-    nearest_float,
-    to_float,
-    total,
-    word,
-)
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Grid, Runner, Runners, floors, step_for
 from shortlist.sampling.skipping import CHUNK, Layout, Maxima
+
+if TYPE_CHECKING:
+    from shortlist.estimates import GapLaw
 
 FLOAT_ERROR = 2.0**-40
 """Relative, of float operations here; the truth is about 2^-52."""
@@ -42,7 +33,9 @@ def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, s
     The result is a function of that real alone, so that it says no more than the real mechanism does. `value`
     must be finite; a result beyond the largest float is rounded to an infinity, as the format defines.
     """
-    return nearest_float(total(Fraction(value), [(scale, Draw(noise, word(source), 64, source))]))
+    return reals.nearest_float(
+        reals.total(Fraction(value), [(scale, reals.Draw(noise, reals.word(source), 64, source))])
+    )
 
 
 def add_pure_noise(values: Values, *, scale: Fraction, source: Source) -> list[float]:
@@ -85,8 +78,8 @@ def whole_sums(
     sure = (np.abs(nearest) < FARTHEST_GRID_STEP) & (np.floor(place + shift - slack) == np.floor(place + shift + slack))
     sums: Indices = np.where(sure, nearest, 0.0).astype(np.int64)
     for i in np.flatnonzero(~sure).tolist():
-        draw = Draw(noise, int(words[i]), 64 + int(level[i]), source)
-        exact = floor_of(total(int(values[i]) * per + Fraction(1, 2), [(scale, draw)]))
+        draw = reals.Draw(noise, int(words[i]), 64 + int(level[i]), source)
+        exact = reals.floor_of(reals.total(int(values[i]) * per + Fraction(1, 2), [(scale, draw)]))
         sums[i] = min(max(exact, -LARGEST), LARGEST)
     return sums
 
@@ -120,40 +113,87 @@ class Barrier:
         whole: bool = False,
         first: int | None = None,
     ) -> None:
-        draw = Draw(noise, word(source) if first is None else first, 64, source)
+        draw = reals.Draw(noise, reals.word(source) if first is None else first, 64, source)
         self.threshold = threshold
         self.source = source
         self.whole = whole
-        self.line = Fraction(threshold) + (floor_of(total(Fraction(0), [(scale, draw)])) if whole else 0)
-        self._noise: list[Term] = [] if whole else [(scale, draw)]
+        self.line = Fraction(threshold) + (reals.floor_of(reals.total(Fraction(0), [(scale, draw)])) if whole else 0)
+        self._noise: list[reals.Term] = [] if whole else [(scale, draw)]
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("the noise of a threshold is drawn once: it cannot be copied or pickled")
 
-    def passes(self, value: int | float, test: Test, draw: Draw) -> bool:
+    def passes(self, value: int | float, test: Test, draw: reals.Draw) -> bool:
         """Whether the gap of this question is at least the cut, exactly."""
         offset, terms = self._gap(value, test, draw)
-        return is_positive(total(offset - test.cut, terms))
+        return reals.is_positive(reals.total(offset - test.cut, terms))
 
-    def gap(self, value: int | float, test: Test, draw: Draw) -> float:
+    def gap(self, value: int | float, test: Test, draw: reals.Draw) -> float:
         """The exact gap, correctly rounded; with whole numbers its floor."""
         offset, terms = self._gap(value, test, draw)
-        gap = total(offset, terms)
-        return to_float(Fraction(floor_of(gap))) if self.whole else nearest_float(gap)
+        gap = reals.total(offset, terms)
+        return reals.to_float(Fraction(reals.floor_of(gap))) if self.whole else reals.nearest_float(gap)
 
-    def steps(self, value: int | float, test: Test, draw: Draw, step: Fraction) -> int:
+    def steps(self, value: int | float, test: Test, draw: reals.Draw, step: Fraction) -> int:
         """floor(gap / step), exactly."""
         offset, terms = self._gap(value, test, draw)
-        return floor_of(total(offset / step, [(scale / step, noise) for scale, noise in terms]))
+        return reals.floor_of(reals.total(offset / step, [(scale / step, noise) for scale, noise in terms]))
 
-    def _gap(self, value: int | float, test: Test, draw: Draw) -> tuple[Fraction, list[Term]]:
+    def _gap(self, value: int | float, test: Test, draw: reals.Draw) -> tuple[Fraction, list[reals.Term]]:
         below = [(-scale, noise) for scale, noise in self._noise]
         return Fraction(value) - self.line - test.centre, [(test.scale, draw), *below]
 
     def bounds(self, origin: int | float, test: Test, unit: Fraction) -> tuple[float, float]:
         """Floats around what (value - origin + scale * noise) / unit must reach to pass, by the bits drawn so far."""
         offset = self.line + test.centre + test.cut - Fraction(origin)
-        return float_bounds(total(offset / unit, [(scale / unit, noise) for scale, noise in self._noise]))
+        return reals.float_bounds(reals.total(offset / unit, [(scale / unit, noise) for scale, noise in self._noise]))
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A test that a question may pass: its name, what "above" costs there, and what the gap says."""
+
+    name: str
+    test: Test
+    cost: Fraction
+    law: GapLaw
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The exact numbers of a run. `first` (e0) pays for the threshold, `each` (e1) for the dearest answer "above"."""
+
+    threshold: int | float
+    threshold_scale: Fraction
+    noise: Noise
+    whole: bool
+    epsilon: Fraction
+    first: Fraction
+    each: Fraction
+    branches: tuple[Branch, ...]
+
+    def stops(self, spent: Fraction) -> bool:
+        """Whether another answer "above" might not be paid for, after `spent` on those given."""
+        return self.first + spent + self.each > self.epsilon
+
+    @property
+    def unit(self) -> Fraction:
+        """The largest unit in which what "above" costs is a whole number in each branch."""
+        return self.each / math.lcm(*((branch.cost / self.each).denominator for branch in self.branches))
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """What "above" costs in each branch, in units."""
+        return tuple(int(branch.cost / self.unit) for branch in self.branches)
+
+    @property
+    def enough(self) -> int:
+        """The run stops when it has spent so many units."""
+        return math.floor((self.epsilon - self.first - self.each) / self.unit) + 1
+
+    def barrier(self, source: Source, first: int | None = None) -> Barrier:
+        """Draw the noise of the threshold, or take a noise whose first word is known."""
+        return Barrier(self.threshold, self.threshold_scale, self.noise, source, whole=self.whole, first=first)
 
 
 class Questions:
@@ -173,7 +213,7 @@ class Questions:
         self._words: list[int] = []
         self._next = 0
 
-    def ask(self, value: int | float) -> Draw | None:
+    def ask(self, value: int | float) -> reals.Draw | None:
         """The noise of this question if it passes (its first 64 bits, or more), None if it does not."""
         i = self._next
         if i == len(self._words):
@@ -184,7 +224,7 @@ class Questions:
         error = COMPARISON_SLACK * (abs(value) + abs(distance))
         if distance + self._high[i] + error < self._lowest:
             return None
-        draw = Draw(self._test.noise, self._words[i], 64, self._barrier.source)
+        draw = reals.Draw(self._test.noise, self._words[i], 64, self._barrier.source)
         if distance + self._low[i] - error > self._highest or self._barrier.passes(value, self._test, draw):
             return draw
         return None
@@ -199,7 +239,7 @@ class Questions:
 
 def scale_noise(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
     """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
-    factor = to_float(scale)
+    factor = reals.to_float(scale)
     middle = factor * noise
     room = factor * error + 4 * COMPARISON_SLACK * np.abs(middle) + 1e-300
     return middle - room, middle + room
@@ -211,7 +251,7 @@ LARGEST_CHUNK = 1 << 24
 GROWTH = 512
 
 
-def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, Draw]]:
+def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, reals.Draw]]:
     """(index, number of the test, noise) of all questions that pass a test, in order; of several tests the first.
 
     The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
@@ -223,13 +263,14 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     while start < len(values):
         chunk = values[start : start + size]
         maxima = Maxima.of(chunk, BLOCK)
-        contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
+        contests = [reals.Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
         candidates = [_candidates(*one, maxima, barrier.source) for one in zip(contests, lines, strict=True)]
         last = -1
-        for index, number, bits, level, sure in sorted(_number_candidates(candidates)):
+        ways = ((index, n, *rest) for n, some in enumerate(candidates) for index, *rest in some)
+        for index, number, bits, level, sure in sorted(ways):
             if index == last:
                 continue  # it passed an earlier test
-            draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
+            draw = reals.Draw(tests[number].noise, bits, 64 + level, barrier.source)
             if sure or barrier.passes(chunk[index].item(), tests[number], draw):
                 last = index
                 yield start + index, number, draw
@@ -241,22 +282,16 @@ Candidate = tuple[int, int, int, bool]
 
 
 @np.errstate(all="ignore")
-def _candidates(contest: Contest, line: tuple[float, float], maxima: Maxima, source: Source) -> list[Candidate]:
+def _candidates(contest: reals.Contest, line: tuple[float, float], maxima: Maxima, source: Source) -> list[Candidate]:
     """All that may reach the line, whose noisy position is known to lie between two floats."""
     lowest, highest = line
-    layout = Layout.of(contest, maxima, min(max(lowest, -FAR), FAR))
+    layout = Layout.of(contest, maxima, min(max(lowest, -reals.FAR), reals.FAR))
     hits = layout.plan().draw(source)
     values = contest.values[hits.index]
     low, high = contest.intervals(values, hits.words, hits.level)
     may = np.flatnonzero((high >= lowest) & (values > -np.inf))
     columns = (hits.index[may], hits.words[may], hits.level[may], low[may] > highest)
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _number_candidates(candidates: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
-    for number, some in enumerate(candidates):
-        for index, bits, level, sure in some:
-            yield index, number, bits, level, sure
 
 
 def _origin(values: Values, threshold: int | float) -> int | float:
@@ -268,91 +303,76 @@ def _origin(values: Values, threshold: int | float) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class ManyRuns:
-    """The questions, the threshold, the tests that a question may pass, and when a run stops."""
+    """Independent runs over the same questions, some at a time, each against a threshold of its own."""
 
     values: Values
-    threshold: int | float
-    scale: Fraction
-    noise: Noise
-    whole: bool
-    tests: tuple[Test, ...]
-    weights: tuple[int, ...]
-    """What passing each test costs."""
-    enough: int
-    """A run stops when its answers have cost so much."""
-    step: Fraction = field(init=False)
-    """Gaps are rounded down to its multiples."""
-
-    def __post_init__(self) -> None:
-        widest = max(self.scale, *(test.scale for test in self.tests))
-        object.__setattr__(self, "step", Fraction(1) if self.whole else step_for(widest))
+    rules: Rules
 
     def draw(self, source: Source, draws: int) -> tuple[Indices, Floats, Indices]:
         """(which questions pass, their gaps rounded down, the tests they passed): in order; -1 and NaN for no more."""
         questions = np.flatnonzero(self.values > -np.inf)  # the others never pass
-        values = self.values[questions].tolist()
-        shape = draws, min(len(values), self.enough)
-        indices, gaps, tests = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
-        per_run = 1 + len(values) * len(self.tests)
-        rows = max(1, CHUNK // per_run)
-        offsets = self._offsets(values)
-        for start in range(0, draws, rows):
-            count = min(rows, draws - start)
-            words = source.words(count * per_run).reshape(per_run, count)
-            here = slice(start, start + count)
-            some = _Some(self, values, words[0], words[1:].reshape(len(self.tests), len(values), count))
-            some.answer(offsets, source, indices[here], gaps[here], tests[here])
-        return np.where(indices < 0, -1, questions[indices]), gaps, tests
-
-    def _offsets(self, values: list[int | float]) -> Floats:
-        """The gaps without noise, one row for each test."""
-        line = Fraction(self.threshold)
-        exact = ([to_float(Fraction(value) - line - test.centre) for value in values] for test in self.tests)
-        return np.array(list(exact))
+        values, tests = self.values[questions].tolist(), [branch.test for branch in self.rules.branches]
+        line, shape = Fraction(self.rules.threshold), (draws, min(len(values), self.rules.enough))
+        offsets = np.array(
+            [[reals.to_float(Fraction(value) - line - test.centre) for value in values] for test in tests]
+        )
+        indices, gaps, numbers = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
+        per_run = 1 + len(values) * len(tests)
+        for start in range(0, draws, max(1, CHUNK // per_run)):
+            some = slice(start, min(draws, start + max(1, CHUNK // per_run)))
+            words = source.words((some.stop - start) * per_run).reshape(per_run, -1)
+            runs = _Runs(self.rules, tests, words[0], words[1:].reshape(len(tests), len(values), -1))
+            runs.answer(values, offsets, source, indices[some], gaps[some], numbers[some])
+        return np.where(indices < 0, -1, questions[indices]), gaps, numbers
 
 
 @dataclass(frozen=True, slots=True)
-class _Some:
-    """Some of the runs, and their words: `line` has one for each run, `words` is tests x questions x runs."""
+class _Runs:
+    """Runs and their words: `line` has one for each run, `words` is tests x questions x runs."""
 
-    runs: ManyRuns
-    values: list[int | float]
+    rules: Rules
+    tests: list[Test]
     line: Words
     words: NDArray[np.uint64]
 
+    @property
+    def step(self) -> Fraction:
+        """Gaps are rounded down to its multiples."""
+        rules = self.rules
+        return Fraction(1) if rules.whole else step_for(max(rules.threshold_scale, *(one.scale for one in self.tests)))
+
     @np.errstate(all="ignore")
-    def answer(self, offsets: Floats, source: Source, indices: Indices, gaps: Floats, tests: Indices) -> None:
-        """Write the answers of each run into its row."""
-        runs = self.runs
+    def answer(
+        self, values: list[int | float], offsets: Floats, source: Source, indices: Indices, gaps: Floats, tests: Indices
+    ) -> None:
+        """Write the answers of each run into its row; `offsets` are the gaps without noise, one row for each test."""
+        weights, enough, step = self.rules.weights, self.rules.enough, self.step
         low, high = self._intervals(offsets)
-        test, unsure, sure = self._first_passed(low, high)
+        test, unsure, sure = self._first_passes(low, high)
         # sums go on behind the end of a run: where they may not fit into 64 bits they are Python's own
-        fits = len(self.values) * max(runs.weights) < 2**63
-        cost = np.cumsum(np.array([*runs.weights, 0], np.int64 if fits else object)[test], axis=0)
-        live = np.vstack([np.ones((1, len(self.line)), np.bool_), (cost[:-1] < runs.enough).astype(np.bool_)])
-        passed = live & (test >= 0)
-        question, run = np.nonzero(passed)
-        place, passed_test = (np.cumsum(passed, axis=0) - 1)[question, run], test[question, run]
-        whole, clear = floors(low[passed_test, question, run], high[passed_test, question, run], runs.step)
+        fits = len(values) * max(weights) < 2**63
+        cost = np.cumsum(np.array([*weights, 0], np.int64 if fits else object)[test], axis=0)
+        live = np.vstack([np.ones((1, len(self.line)), np.bool_), (cost[:-1] < enough).astype(np.bool_)])
+        answered = live & (test >= 0)
+        question, run = np.nonzero(answered)
+        place, number = (np.cumsum(answered, axis=0) - 1)[question, run], test[question, run]
+        whole, clear = floors(low[number, question, run], high[number, question, run], step)
         undecided = np.logical_or.reduce(live & unsure, axis=0)
         undecided[run[~clear]] = True
-        indices[run, place] = question
-        gaps[run, place] = whole * float(runs.step) + 0.0
-        tests[run, place] = passed_test
+        indices[run, place], gaps[run, place], tests[run, place] = question, whole * float(step) + 0.0, number
         for one in np.flatnonzero(undecided):
             indices[one], gaps[one], tests[one] = -1, np.nan, -1
-            for n, answer in enumerate(self._exactly(int(one), sure[:, :, one], source)):
+            for n, answer in enumerate(self._exactly(values, int(one), sure[:, :, one], source)):
                 indices[one, n], gaps[one, n], tests[one, n] = answer
 
     def _intervals(self, offsets: Floats) -> tuple[Floats, Floats]:
         """Bounds on the gaps, each number widened by more than the sums may be off."""
-        runs = self.runs
-        line_low, line_high = scale_noise(*runs.noise.quantile(self.line, 0), runs.scale)
-        if runs.whole:
+        line_low, line_high = scale_noise(*self.rules.noise.quantile(self.line, 0), self.rules.threshold_scale)
+        if self.rules.whole:
             line_low, line_high = np.floor(line_low), np.floor(line_high)
         ends = [
             scale_noise(*test.noise.quantile(words, 0), test.scale)
-            for test, words in zip(runs.tests, self.words, strict=True)
+            for test, words in zip(self.tests, self.words, strict=True)
         ]
         room = COMPARISON_SLACK * np.abs(offsets)
         low = np.array([one for one, _ in ends]) + (offsets - room)[:, :, None]
@@ -361,9 +381,9 @@ class _Some:
         high -= line_low - COMPARISON_SLACK * np.abs(line_low)
         return low, high
 
-    def _first_passed(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
+    def _first_passes(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
         """(the first test that each question passes or -1, whether that is unsure, what is sure of each test)."""
-        cuts = np.array([to_float(test.cut) for test in self.runs.tests])[:, None, None]
+        cuts = np.array([reals.to_float(test.cut) for test in self.tests])[:, None, None]
         room = COMPARISON_SLACK * np.abs(cuts)
         # what floats cannot hold tells nothing
         passes, fails = (low > cuts + room) & (low < np.inf), (high < cuts - room) & (high > -np.inf)
@@ -373,16 +393,17 @@ class _Some:
             unsure = ~passes[n] & (~fails[n] | unsure)
         return first, unsure, passes.astype(np.int8) - fails.astype(np.int8)
 
-    def _exactly(self, run: int, sure: NDArray[np.int8], source: Source) -> Iterator[tuple[int, float, int]]:
+    def _exactly(
+        self, values: list[int | float], run: int, sure: NDArray[np.int8], source: Source
+    ) -> Iterator[tuple[int, float, int]]:
         """(question, gap rounded down, test) of the answers of one run; `sure` is +1 or -1 where floats can tell."""
-        runs, spent = self.runs, 0
-        barrier = Barrier(runs.threshold, runs.scale, runs.noise, source, whole=runs.whole, first=int(self.line[run]))
-        for question, value in enumerate(self.values):
-            for n, test in enumerate(runs.tests):
-                draw = Draw(test.noise, int(self.words[n, question, run]), 64, source)
+        barrier, spent, step = self.rules.barrier(source, int(self.line[run])), 0, self.step
+        for question, value in enumerate(values):
+            for n, test in enumerate(self.tests):
+                draw = reals.Draw(test.noise, int(self.words[n, question, run]), 64, source)
                 if sure[n, question] > 0 or (not sure[n, question] and barrier.passes(value, test, draw)):
-                    yield question, to_float(barrier.steps(value, test, draw, runs.step) * runs.step), n
-                    spent += runs.weights[n]
+                    yield question, reals.to_float(barrier.steps(value, test, draw, step) * step), n
+                    spent += self.rules.weights[n]
                     break
-            if spent >= runs.enough:
+            if spent >= self.rules.enough:
                 return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,34 +32,13 @@ ROUNDED = round_down(LEVELS)
 """Names are tested at these levels."""
 
 
-class KeyNoise(Protocol):
-    """Noise of which the probabilities are known, and that can be drawn."""
-
-    @property
-    def step(self) -> int:
-        """The threshold: an item is released if its noisy sum is at least so many steps."""
-        ...
-
-    def levels(self, scores: Values) -> NDArray[np.int8]:
-        """j with P[named] <= 2^-j, for each score."""
-        ...
-
-    def sums(self, scores: Indices, words: Words, level: Indices, source: Source) -> Indices:
-        """Noisy sums, in steps, of survival uniforms that begin with `level` zeros and these words."""
-        ...
-
-    def chance(self, score: int) -> arb:
-        """P[named], a ball at the working precision."""
-        ...
-
-    def chances(self, scores: Values) -> Floats:
-        """P[named] in floats."""
-        ...
+DEVIATIONS = 9.0
+"""Normal noise is larger with probability e^-43."""
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianKeys:
-    """Gaussian noise; a score of `unit` is one person."""
+    """Gaussian noise; a score of `unit` is one person. An item is named if its noisy sum is at least `step` steps."""
 
     bar: KeyBar
     unit: int
@@ -68,51 +47,73 @@ class GaussianKeys:
     def step(self) -> int:
         return self.bar.step
 
+    @property
+    def smooth(self) -> float:
+        """The deviation in steps: `reaches` is smooth in the step."""
+        return float(self.bar.sigma / self.bar.grid)
+
+    @property
+    def far(self) -> float:
+        """Noise is larger than so many steps with probability e^-42 at most."""
+        return DEVIATIONS * self.smooth + 1
+
+    def places(self, scores: Values) -> Floats:
+        """Scores in steps."""
+        places: Floats = np.asarray(scores, np.float64) / float(self.unit * self.bar.grid)
+        return places
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        """P[the noisy sum is at least so many steps], for each score (rows) and step (columns), in floats."""
+        with IMPORTS:
+            from scipy.special import ndtr
+
+        reaches: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
+        return reaches
+
     def levels(self, scores: Values) -> NDArray[np.int8]:
+        """j with P[named] <= 2^-j, for each score."""
         sigma = float(self.bar.sigma)
         return levels(GAUSSIAN, scores / (self.unit * sigma), float(self.bar.reach) / sigma, ROUNDED)
 
     def sums(self, scores: Indices, words: Words, level: Indices, source: Source) -> Indices:
+        """Noisy sums, in steps, of survival uniforms that begin with `level` zeros and these words."""
         per, scale = 1 / (self.unit * self.bar.grid), self.bar.sigma / self.bar.grid
         return whole_sums(scores, per, scale, GAUSSIAN, words, level, source)
-
-    def chance(self, score: int) -> arb:
-        from flint import arb
-
-        return (ball((self.bar.reach - Fraction(score, self.unit)) / self.bar.sigma) / arb(2).sqrt()).erfc() / 2
-
-    def chances(self, scores: Values) -> Floats:
-        with IMPORTS:
-            from scipy.special import ndtr
-
-        chances: Floats = ndtr((scores / self.unit - float(self.bar.reach)) / float(self.bar.sigma))
-        return chances
 
 
 @dataclass(frozen=True, slots=True)
 class GeometricKeys:
-    """Geometric noise cut at K; a label is named if its noisy count is above K."""
+    """Geometric noise cut at K; a label is named if its noisy count is above K. Members are those of Gaussian noise."""
 
     noise: Geometric
+    smooth: float = 0.0
+    """0: `reaches` is known at whole steps alone."""
 
     @property
     def step(self) -> int:
         assert self.noise.reach is not None
         return self.noise.reach + 1
 
+    @property
+    def far(self) -> float:
+        return float(self.step)
+
+    def places(self, scores: Values) -> Floats:
+        return np.asarray(scores, np.float64)
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        return self.noise.survival(np.subtract.outer(-self.places(scores), -steps))
+
     def levels(self, scores: Values) -> NDArray[np.int8]:
         with np.errstate(divide="ignore"):
-            bits = -np.log2(self.chances(scores) * (1 + 1e-9))
+            bits = -np.log2(self.reaches(scores, np.array([self.step]))[:, 0] * (1 + 1e-9))
         return np.clip(np.floor(bits), 0, LEVELS[-1]).astype(np.int8)
 
     def sums(self, scores: Indices, words: Words, level: Indices, source: Source) -> Indices:
         return self.noise.sums(scores, words, level, source)
 
-    def chance(self, score: int) -> arb:
-        return self.noise.chance_at_least(self.step - score)
 
-    def chances(self, scores: Values) -> Floats:
-        return self.noise.survival(self.step - np.asarray(scores, np.float64))
+KeyNoise = GaussianKeys | GeometricKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,28 +131,14 @@ def draw_keys(scores: Values, sizes: Indices, noise: KeyNoise, source: Source, d
     scores, ends = np.asarray(scores[:there]), np.cumsum(sizes[:there])
     level = noise.levels(scores).astype(np.int64)
     cuts = [*np.flatnonzero(np.diff(level)) + 1, there] if there else []
-    batches: list[tuple[Indices, Indices, Indices]] = []
+    may = [np.empty((3, 0), np.int64)]
     start = 0
     for cut in cuts:
-        end, bits = int(ends[cut - 1]), int(level[cut - 1])
-        hits = successes(draws * (end - start), bits, int(source.words(1)[0]), source)
-        batches.append((hits // (end - start), start + hits % (end - start), np.full(len(hits), bits)))
+        end, zeros = int(ends[cut - 1]), int(level[cut - 1])
+        hits = successes(draws * (end - start), zeros, int(source.words(1)[0]), source)
+        may.append(np.array([hits // (end - start), start + hits % (end - start), np.full(len(hits), zeros)]))
         start = end
-    return _above(batches, scores, ends, noise, source)
-
-
-def _above(
-    batches: Sequence[tuple[Indices, Indices, Indices]],
-    scores: Values,
-    ends: Indices,
-    noise: KeyNoise,
-    source: Source,
-) -> NamedKeys:
-    """Of the labels that may be named those that are, with their sums; sorted by draw."""
-    none = np.empty(0, np.int64)
-    draw, position, bits = (
-        (np.concatenate([none, *part]) for part in zip(*batches, strict=True)) if batches else [none] * 3
-    )
+    draw, position, bits = np.concatenate(may, axis=1)
     score = scores[np.searchsorted(ends, position, side="right")].astype(np.int64)
     sums = noise.sums(score, source.words(len(position)), bits, source)
     above = np.flatnonzero(sums >= noise.step)
@@ -169,16 +156,8 @@ class Choice:
         self._losses = [rate * (bar - least) for bar in bars]
         self._shares = shares(np.array([-to_float(loss) for loss in self._losses]))
 
-    def draw(self, source: Source) -> int:
-        """The number of the branch."""
-        return self._one(WordStream(source))
-
-    def draw_many(self, source: Source, draws: int) -> Indices:
-        """The numbers of the branches of independent choices."""
-        stream = WordStream(source, ahead=1024)
-        return np.array([self._one(stream) for _ in range(draws)], np.int64)
-
-    def _one(self, stream: WordStream) -> int:
+    def draw(self, stream: WordStream) -> int:
+        """Draw the number of a branch."""
         while True:
             place = self._shares.propose(stream)
             if self._shares.accept(place, partial(_mass, self._losses[place]), stream):

@@ -14,18 +14,25 @@ through a few; everything else is added up as it stands.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist._runtime import IMPORTS
+from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, whole_numbers
-from shortlist.sampling.unknown_domain import GaussianKeys, GeometricKeys, KeyNoise
+from shortlist.mechanisms.base import check_k
+from shortlist.mechanisms.partition import by_score
+from shortlist.sampling.unknown_domain import KeyNoise
+from shortlist.scores import Scores
+from shortlist.utility.quality import Quality
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.partition import KeySet, NamesChoice
 
 CERTAIN = 42.0
 """A chance of e^-42 is none."""
@@ -40,96 +47,8 @@ NONE = 1e-14
 """Where fewer right labels are expected, nothing is looked at."""
 
 
-class SteppedNoise(Protocol):
-    """Noise on whole scores, in steps of a grid."""
-
-    @property
-    def step(self) -> int:
-        """The bar: what is named has a noisy sum of at least so many steps."""
-        ...
-
-    @property
-    def smooth(self) -> float:
-        """The deviation in steps, if `reaches` is smooth in the step; 0 if it is known at whole steps alone."""
-        ...
-
-    @property
-    def far(self) -> float:
-        """Noise is larger than so many steps with probability e^-42 at most."""
-        ...
-
-    def places(self, scores: Values) -> Floats:
-        """Scores in steps."""
-        ...
-
-    def reaches(self, scores: Values, steps: Floats) -> Floats:
-        """P[the noisy sum is at least so many steps], for each score (rows) and step (columns)."""
-        ...
-
-
-DEVIATIONS = 9.0
-"""Normal noise is larger with probability e^-43."""
-
-
 @dataclass(frozen=True, slots=True)
-class GaussianSteps:
-    """Gaussian noise in steps, a smooth function of the step."""
-
-    noise: GaussianKeys
-
-    @property
-    def step(self) -> int:
-        return self.noise.step
-
-    @property
-    def smooth(self) -> float:
-        return float(self.noise.bar.sigma / self.noise.bar.grid)
-
-    @property
-    def far(self) -> float:
-        return DEVIATIONS * self.smooth + 1
-
-    def places(self, scores: Values) -> Floats:
-        places: Floats = np.asarray(scores, np.float64) / float(self.noise.unit * self.noise.bar.grid)
-        return places
-
-    def reaches(self, scores: Values, steps: Floats) -> Floats:
-        with IMPORTS:
-            from scipy.special import ndtr
-
-        reaches: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
-        return reaches
-
-
-@dataclass(frozen=True, slots=True)
-class GeometricSteps:
-    """Geometric noise cut at K, which is known at whole steps alone."""
-
-    noise: GeometricKeys
-    smooth: float = 0.0
-
-    @property
-    def step(self) -> int:
-        return self.noise.step
-
-    @property
-    def far(self) -> float:
-        return float(self.noise.step)
-
-    def places(self, scores: Values) -> Floats:
-        return np.asarray(scores, np.float64)
-
-    def reaches(self, scores: Values, steps: Floats) -> Floats:
-        return self.noise.noise.survival(np.subtract.outer(-self.places(scores), -steps))
-
-
-def stepped(noise: KeyNoise) -> SteppedNoise:
-    """Return the noise of a key set as a function of the step."""
-    return GaussianSteps(noise) if isinstance(noise, GaussianKeys) else GeometricSteps(cast(GeometricKeys, noise))
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranking:
     """What is expected of the k largest: `names`, how many there are; `right`, how many of them are right ones; and
     `top`, the chance that there are k, all are right, and none is missing that must be there."""
 
@@ -138,7 +57,7 @@ class Ranked:
     top: float
 
 
-def ranked_keys(scores: Values, right: Mask, must: Mask, k: int, noise: SteppedNoise) -> Ranked:
+def rank_keys(scores: Values, right: Mask, must: Mask, k: int, noise: KeyNoise) -> Ranking:
     """Of labels with these scores, of which some are right, and of those some must be there: to 1e-9.
 
     Labels that score 0 are absent.
@@ -146,9 +65,9 @@ def ranked_keys(scores: Values, right: Mask, must: Mask, k: int, noise: SteppedN
     heard = (scores > 0) & (noise.places(scores) + noise.far >= noise.step)
     order = np.argsort(-scores[heard], kind="stable")
     silent = bool(must[~heard].any())
-    ranking = _Ranking(scores[heard][order], right[heard][order], must[heard][order], k, noise)
-    expected = ranking.expected()
-    return Ranked(expected.names, expected.right, 0.0) if silent else expected
+    ranking = _Ranks(scores[heard][order], right[heard][order], must[heard][order], k, noise)
+    mean = ranking.mean_of_all()
+    return Ranking(mean.names, mean.right, 0.0) if silent else mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +79,17 @@ class _Nodes:
     weight: Floats
 
 
-class _Ranking:
-    def __init__(self, scores: Values, right: Mask, must: Mask, k: int, noise: SteppedNoise) -> None:
+class _Ranks:
+    def __init__(self, scores: Values, right: Mask, must: Mask, k: int, noise: KeyNoise) -> None:
         self.scores, self.right, self.must, self.k, self.noise = scores, right, must, k, noise
         self.ours = scores[right]
         self.slope = max(1.0, math.sqrt(k) / 2)
         self.many = k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN
 
-    def expected(self) -> Ranked:
+    def mean_of_all(self) -> Ranking:
         bar = self.noise.step
         if not len(self.scores):
-            return Ranked(0.0, 0.0, 0.0)
+            return Ranking(0.0, 0.0, 0.0)
         low, high = self._range()
         right = float(self.noise.reaches(self.ours, np.array([high])).sum())  # whoever is so high is named
         top = 0.0
@@ -178,7 +97,7 @@ class _Ranking:
             for chunk in _chunks(list(self._nodes(low, high))):
                 more, all_right = self._within(chunk)
                 right, top = right + more, top + all_right
-        return Ranked(self._names(bar), min(right, float(self.k)), min(top, 1.0))
+        return Ranking(self._names(bar), min(right, float(self.k)), min(top, 1.0))
 
     def mean(self, step: float) -> float:
         """How many labels reach that step, on average."""
@@ -208,7 +127,7 @@ class _Ranking:
         """Where right labels may be, in blocks in which the number ahead changes by little."""
         places, far = np.sort(self.noise.places(self.ours)), self.noise.far
         ends = [(max(low, math.floor(p - far)), min(high, math.ceil(p + far) + 1)) for p in places.tolist()]
-        blocks = [block for span in _merged(ends) for block in _cut(*span, self._width())]
+        blocks = [block for span in _merge(ends) for block in _cut(*span, self._width())]
         while blocks:
             edges = np.unique(np.array(blocks))
             all_of_them, ours = (self._means(scores, edges) for scores in (self.scores, self.ours))
@@ -303,7 +222,7 @@ class _Ranking:
         return float(k - np.arange(k, -1.0, -1.0) @ chances[:, 0])
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The union of intervals that begin in increasing order."""
     union: list[tuple[int, int]] = []
     for start, stop in spans:
@@ -407,3 +326,103 @@ def _fewer(some: Floats, others: Floats) -> Floats:
     below: Floats = np.cumsum(others, axis=0)
     chance: Floats = (some * below[::-1]).sum(axis=0)
     return chance
+
+
+def naming_chances(mechanism: KeySet, sums: Values) -> Floats:
+    """P[a label with this sum is named], for every sum; 0 at 0."""
+    sums = np.asarray(sums)
+    chances = sum(share * noise.reaches(sums, np.array([noise.step]))[:, 0] for share, noise in _sides(mechanism))
+    return np.where(sums > 0, chances, 0.0)
+
+
+def _sides(mechanism: KeySet) -> tuple[tuple[float, KeyNoise], ...]:
+    """(how often, which noise): one, or the two sides of the coin."""
+    coin = mechanism._coin
+    less = 0.0 if coin is None else float(coin.chance().mid())
+    return tuple(zip((1 - less, less), mechanism._noises(), strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class KeysDistribution:
+    """The names of a key set, of public scores."""
+
+    mechanism: KeySet
+    scores: Scores
+
+    def sums(self) -> Values:
+        """Return the sum of every label, in the order of the scores; none is below 0."""
+        weights = self.scores._capped
+        if weights is None or not self.mechanism.weighted:
+            return np.maximum(self.scores.values, 0)
+        sums = np.zeros(len(self.scores.values), np.int64)
+        sums[by_score(self.scores)[:-1]] = np.repeat(weights.scores, weights.sizes)
+        return sums
+
+    def inclusion(self) -> Floats:
+        if self.mechanism.k is not None:
+            raise bad_value("exact chances are known without a limit: leave $k= out, or draw with release_many")
+        return naming_chances(self.mechanism, self.sums())
+
+    def names(self) -> float:
+        """Return how many labels are named, on average."""
+        return float(self.inclusion().sum()) if self.mechanism.k is None else self._ranking().names
+
+    def success(self) -> float:
+        """P[the names are a true top k]; by people, where weights came with counts."""
+        return self._ranking().top
+
+    def recall(self, top: int | None = None) -> float:
+        k = self.mechanism.k
+        if k is not None and top in (None, k):
+            return self._ranking().right / k
+        there = int(np.count_nonzero(self.sums() > 0))
+        wanted = there if top is None else check_k(top)
+        if not wanted:
+            return 0.0
+        chances = np.sort(self.inclusion())[::-1]  # they rise with the sums
+        return float(chances[:wanted].sum()) / wanted
+
+    def _ranking(self) -> Ranking:
+        """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220).
+
+        A label that is held by as many people as the k-th is right, and one held by more must be there; where there
+        are no people beside the sums, by the sums.
+        """
+        k = self.mechanism.k
+        if k is None:
+            raise bad_value("a true top k needs a k: write $k=10, for example")
+        people = self.scores.values
+        kth = np.sort(people)[-k] if k <= len(people) else 0
+        known = self.sums(), people >= max(kth, 1), people > kth
+        sides = [(share, rank_keys(*known, k, noise)) for share, noise in _sides(self.mechanism) if share]
+        return Ranking(*(sum(share * getattr(one, what) for share, one in sides) for what in Ranking.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class MixedDistribution:
+    """The names of a noisy choice: the mean over its branches, by their chances."""
+
+    mechanism: NamesChoice
+    scores: Scores
+
+    def success(self) -> float:
+        return self._mean(lambda one: one.success_probability(self.scores))
+
+    def recall(self) -> float:
+        return self._mean(lambda one: one.expected_recall(self.scores))
+
+    def quality(self) -> Quality:
+        if any(one.kind == "keys" for one in self.mechanism.branches):
+            raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
+        parts = [(p, one.quality(self.scores)) for p, one in self._ways()]
+        return Quality(*(float(sum(p * getattr(part, word) for p, part in parts)) for word in Quality.__slots__))
+
+    def _mean(self, number: Callable[[Any], float]) -> float:
+        return float(sum(p * number(one) for p, one in self._ways()))
+
+    def _ways(self) -> list[tuple[float, Any]]:
+        chances = self.mechanism._choice(self.scores).chances()
+        return [(p, one.mechanism) for p, one in zip(chances, self.mechanism.branches, strict=True) if p]
+
+
+DISTRIBUTIONS: dict[str, Any] = {"KeySet": KeysDistribution, "NamesChoice": MixedDistribution}

@@ -6,15 +6,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, times
+from shortlist.exact.noise import GUMBEL
+from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, ladder, times
+from shortlist.mechanisms.lists import Alone, ListGuard
+from shortlist.sampling.sets import ListSwitch
+from shortlist.scores import Scores
 from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
-from shortlist.utility.race import OneshotLaw
+from shortlist.utility.race import OneshotDistribution
 from shortlist.utility.sets import matters, mixed
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
 
 RARE = 1e-13
 """Levels whose chances together are below this are left out of sums, and the rest is raised to 1."""
@@ -56,7 +64,7 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceLaw:
+class SequenceDistribution:
     """How good a sequence is whose level has these chances: they add up to 1, or to that of the draw being made."""
 
     support: Levels
@@ -314,12 +322,12 @@ def _panels(end: float) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True)
-class Utility:
+class GuardedListDistribution:
     """How good what a guarded race or a switch of lists gives is."""
 
-    lists: SequenceLaw
+    lists: SequenceDistribution
     """That of the list, unless one-shot is used: what its chances lack of 1 is one-shot's."""
-    one_shot: OneshotLaw
+    one_shot: OneshotDistribution
 
     @property
     def guard(self) -> float:
@@ -344,3 +352,47 @@ class Utility:
         """P[candidate is released], for every candidate."""
         lists, guard = self.lists.inclusion(), self.guard
         return lists + guard * self.one_shot.inclusion() if matters(guard) else lists
+
+
+def joint(mechanism: JointTopK, scores: Scores) -> SequenceDistribution:
+    """Return the distribution of the sequence, drawn in proportion to e^(-rate loss)."""
+    sequences, candidates = mechanism._sequences(scores)
+    support = levels(sequences.steps, sequences.rate)
+    return SequenceDistribution(support, support.chances, candidates, len(scores))
+
+
+def ordered_canonical(mechanism: OrderedCanonicalTopK, scores: Scores) -> SequenceDistribution:
+    """Return the distribution of the list, under Gumbel or exponential noise."""
+    steps, candidates = ladder(scores._numbers, mechanism.k, gap=True)
+    support = levels(steps, mechanism._rate(scores) * steps.unit)
+    chances = support.chances if mechanism._kind == GUMBEL else race_chances(support)
+    return SequenceDistribution(support, chances, candidates, len(scores))
+
+
+def guarded_list(mechanism: GuardedListTopK, scores: Scores) -> GuardedListDistribution:
+    """Return the distribution of the list: of the race beside its guard, and of one-shot top-k."""
+    run = mechanism._prepared(scores)
+    support = levels(run.steps, run.rate)
+    lists = SequenceDistribution(support, chances_beside(run.lists, support), run.candidates, len(scores))
+    return GuardedListDistribution(lists, OneshotDistribution.of(scores.values, mechanism.k, run.scale, run.noise))
+
+
+def chances_beside(lists: ListGuard | ListSwitch | Alone | None, support: Levels) -> Floats:
+    """Return P[a list of this level is released], for every level, beside what decides about lists."""
+    match lists:
+        case ListGuard() as guard:
+            return race_chances(support, sum(guard.bounds(fine=True)) / 2, float(guard.a))
+        case ListSwitch() as switch:
+            log_odds = sum(switch.bounds(fine=True)) / 2
+            return support.chances * math.exp(-float(np.logaddexp(0.0, -log_odds)))
+        case Alone(noise):
+            return support.chances if noise == GUMBEL else race_chances(support)
+        case _:
+            return np.zeros(len(support.losses))
+
+
+DISTRIBUTIONS: dict[str, Any] = {
+    "JointTopK": joint,
+    "OrderedCanonicalTopK": ordered_canonical,
+    "GuardedListTopK": guarded_list,
+}

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.sampling.quantiles import Node, Runs
+from shortlist.errors import bad_value
+from shortlist.sampling.quantiles import Node, Recursion, Runs
+from shortlist.scores import Scores
 from shortlist.utility.race import permute_and_flip
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.quantiles import Quantile
 
 LARGEST = 10**6
 """So many points, or sequences of them, are listed one by one."""
@@ -33,14 +39,6 @@ def run_chances(runs: Runs, rate: Fraction, flips: bool) -> Floats:
         return permute_and_flip(falls, sizes) * sizes
     odds: Floats = np.exp(falls) * sizes
     return odds / float(odds.sum())
-
-
-def all_runs(node: Node, q: Fraction, rate: Fraction, flips: bool, share: Fraction) -> list[Run]:
-    """The law of one quantile: chances are exact to 1e-12 and add up to 1."""
-    runs = node.runs(q * node.total)
-    chances = run_chances(runs, rate, flips).tolist()
-    errors = (runs.distances / float(share)).tolist()
-    return [Run(*one) for one in zip(runs.firsts.tolist(), runs.sizes.tolist(), chances, errors, strict=True)]
 
 
 def point_chances(node: Node, q: Fraction, rate: Fraction, flips: bool) -> Floats:
@@ -71,3 +69,40 @@ def sequence_chances(
         return law
 
     return below(node, q, Fraction(0), Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileDistribution:
+    """The places that come out: of one quantile by runs of places, of several one sequence after the other."""
+
+    mechanism: Quantile
+    scores: Scores
+
+    def runs(self) -> list[Run]:
+        root, recursion, q = self._one()
+        runs, share = root.runs(q * root.total), float(self.scores.largest_sensitivity)
+        chances = run_chances(runs, recursion.rate(q), recursion.flips).tolist()
+        errors = (runs.distances / share).tolist()
+        return [Run(*one) for one in zip(runs.firsts.tolist(), runs.sizes.tolist(), chances, errors, strict=True)]
+
+    def winners(self) -> Floats:
+        root, recursion, q = self._one()
+        if self.scores._size > LARGEST:
+            raise ValueError("that many points are not listed one by one: read .runs(...)")
+        return point_chances(root, q, recursion.rate(q), recursion.flips)
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        root, recursion = self.mechanism._recursion(self.scores)
+        if self.scores._size ** len(recursion.q) > LARGEST:
+            raise ValueError("that many sequences are not listed one by one: ask for fewer quantiles or points")
+        return sequence_chances(root, recursion.q, recursion.rate, recursion.flips)
+
+    def _one(self) -> tuple[Node, Recursion, Fraction]:
+        """Return all votes, how they are asked, and the q of the only quantile."""
+        root, recursion = self.mechanism._recursion(self.scores)
+        if len(recursion.q) > 1:
+            raise bad_value("this law is of one quantile: write $q=0.5, or read .sequence_probabilities(...)")
+        return root, recursion, recursion.q[0]
+
+
+DISTRIBUTIONS: dict[str, Any] = {"Quantile": QuantileDistribution}

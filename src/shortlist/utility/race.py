@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.errors import bad_value
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.noise import EXPONENTIAL, GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
+from shortlist.mechanisms.base import check_noise
+from shortlist.mechanisms.race import WeightedMax
+from shortlist.scores import Scores
 from shortlist.utility.effort import among, is_rough
 from shortlist.utility.quadrature import (
     Block,
@@ -38,6 +41,11 @@ from shortlist.utility.quadrature import (
     tilt,
 )
 from shortlist.utility.quality import Quality, quality_by, ranks_within
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
+    from shortlist.mechanisms.race import NoisyMax, OneshotTopK
+    from shortlist.mechanisms.values import NoisyHistogram
 
 Complexes: TypeAlias = NDArray[np.complex128]
 
@@ -713,18 +721,22 @@ def _checked(s: Floats, k: int) -> tuple[Items, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class OneshotLaw:
-    """The law of the k largest s_i + N_i as one value: what is asked of it are the functions above."""
+class OneshotDistribution:
+    """The k largest s_i + N_i: how likely which of them are released, by the functions above."""
 
     s: Floats
     k: int
     noise: Noise
 
     @classmethod
-    def of(cls, values: Values, k: int, scale: Fraction, noise: Noise) -> OneshotLaw:
+    def of(cls, values: Values, k: int, scale: Fraction, noise: Noise) -> OneshotDistribution:
         """That of exact scores under noise of that scale: s is how far each is above the k-th largest."""
         contest = Contest(values, k, scale, noise, kth_largest(values, k))
         return cls(np.where(values == -np.inf, -np.inf, contest.positions(values)), k, noise)
+
+    def winners(self) -> Floats:
+        """Return P[candidate i wins], of one winner."""
+        return winner_probabilities(self.s, self.noise)
 
     def sets(self) -> dict[tuple[int, ...], float]:
         """P[each set is returned], where there are few."""
@@ -741,3 +753,83 @@ class OneshotLaw:
 
     def inclusion(self) -> Floats:
         return inclusion_probabilities(self.s, self.k, self.noise)
+
+
+@dataclass(frozen=True, slots=True)
+class WinnerDistribution:
+    """One winner, by the chance of every candidate."""
+
+    chances: Floats
+    right: Mask
+    """Who has the largest score."""
+
+    def winners(self) -> Floats:
+        return self.chances
+
+    def success(self) -> float:
+        return float(self.chances[self.right].sum())
+
+    def quality(self) -> Quality:
+        """Of one item all four are equal."""
+        right = self.success()
+        return Quality(top=right, great=right, good=right, recall=right)
+
+
+def noisy_max(mechanism: NoisyMax, scores: Scores) -> OneshotDistribution | WinnerDistribution:
+    """Return the distribution of the winner; with a prior, of scores that are ahead by the logarithms of weights."""
+    top, values = mechanism._top_one, scores.values
+    if isinstance(top, WeightedMax):
+        return WinnerDistribution(winner_probabilities(top.positions(scores), GUMBEL), values == values.max())
+    noise = GAUSSIAN if mechanism.noise == "gaussian" else check_noise(mechanism.noise)
+    return OneshotDistribution.of(values, 1, top._scale(scores), noise)
+
+
+def exponential_with_gap(mechanism: ExponentialWithGap, scores: Scores) -> WinnerDistribution:
+    """Return the distribution of the winner; a winner that was given wins."""
+    values = scores.values
+    if mechanism.winner is None:
+        chances = OneshotDistribution.of(values, 1, mechanism._scale(scores), GUMBEL).winners()
+    else:
+        chances = np.zeros(len(values))
+        chances[mechanism._place(scores)] = 1.0
+    return WinnerDistribution(chances, values == values.max())
+
+
+def oneshot(mechanism: OneshotTopK, scores: Scores) -> OneshotDistribution:
+    """Return the distribution of one-shot top-k."""
+    noise = check_noise(mechanism.noise)
+    return OneshotDistribution.of(scores.values, mechanism.k, mechanism._scale(scores), noise)
+
+
+def with_gaps(mechanism: TopKWithGaps, scores: Scores) -> OneshotDistribution:
+    """Return that of one-shot top-k: gaps change nothing of who is released."""
+    noise = check_noise(mechanism.noise)
+    return OneshotDistribution.of(scores.values, mechanism.k, mechanism._scale(scores), noise)
+
+
+def measured(mechanism: MeasuredTopK, scores: Scores) -> OneshotDistribution:
+    """Return that of one-shot top-k: gaps and values change nothing of who is released."""
+    noise = check_noise(mechanism.noise)
+    return OneshotDistribution.of(scores.values, mechanism.k, mechanism._scales(scores)[0], noise)
+
+
+def gumbel_values(mechanism: GumbelTopKValues, scores: Scores) -> OneshotDistribution:
+    """Return that of one-shot top-k: values change nothing of who is released."""
+    return OneshotDistribution.of(scores.values, mechanism.k, mechanism.scale(scores), GUMBEL)
+
+
+def histogram(mechanism: NoisyHistogram, scores: Scores) -> OneshotDistribution:
+    """Return that of one-shot top-k: values change nothing of who is released."""
+    noisy = mechanism.noise(scores)
+    return OneshotDistribution.of(scores.values, mechanism.k, noisy.scale, noisy.noise)
+
+
+DISTRIBUTIONS: dict[str, Any] = {
+    "NoisyMax": noisy_max,
+    "OneshotTopK": oneshot,
+    "TopKWithGaps": with_gaps,
+    "MeasuredTopK": measured,
+    "GumbelTopKValues": gumbel_values,
+    "ExponentialWithGap": exponential_with_gap,
+    "NoisyHistogram": histogram,
+}

@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.noise import GUMBEL, Noise
+from shortlist._arrays import Floats, Indices, Mask
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.reals import to_float
 from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run, log_sum, rank_scores, relevant, settle
-from shortlist.sampling.sets import Switch
+from shortlist.mechanisms.sets import negated
+from shortlist.sampling.sets import Switch, round_up
+from shortlist.scores import Scores
 from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
-from shortlist.utility.race import OneshotLaw, within_ranks
+from shortlist.utility.race import OneshotDistribution, winner_probabilities, within_ranks
 from shortlist.utility.race import number_correct as number_correct_of_race
 
 if TYPE_CHECKING:
-    from shortlist.mechanisms.sets import GuardedRace
+    from shortlist.mechanisms.sets import CanonicalTopK, GuardedRace, GuardedTopK
 
 
 CELL_WIDTH = 1e-9
@@ -168,14 +172,50 @@ RARE_CELLS = 1e-15
 """Cells whose chances add up to less than this are not looked into."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubsetLaw:
-    """The law of the set as one value: what is asked of it are the functions below."""
+MOST_SETS = 100_000
 
-    ranking: Ranking
-    noise: Noise
-    size: int
-    """How many candidates there are, with those that are never chosen."""
+
+@dataclass(frozen=True, slots=True)
+class SubsetDistribution:
+    """The set of the noisy maximum: how likely which set is released, by the functions below."""
+
+    mechanism: CanonicalTopK
+    scores: Scores
+    guard: ClassVar[float] = 0.0
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.mechanism._ranking(self.scores)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise, if the distribution of its winner is known in closed form."""
+        if self.mechanism.loss == "rounded":
+            raise ValueError(
+                'exact utility is not known for loss="rounded"; where there are few sets, read .probabilities'
+            )
+        noise = self.mechanism._kind
+        if noise not in (GUMBEL, EXPONENTIAL):
+            raise ValueError(
+                f"exact utility is known for gumbel and exponential noise, not for {noise.name}; where there are "
+                "few sets, .probabilities lists them all"
+            )
+        return noise
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
+        d, k = self.scores._choosable, self.mechanism.k
+        if math.comb(d, k) > MOST_SETS:
+            raise ValueError(
+                f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
+            )
+        ranking, step = self.ranking, self.mechanism._step(self.scores)
+        sets = list(combinations(range(d), k))
+        losses = [ranking.loss_of(ranks) for ranks in sets]
+        losses = losses if step is None else [round_up(loss, step) for loss in losses]
+        chances = winner_probabilities(np.array([-to_float(loss) for loss in losses]), self.mechanism._kind)
+        positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
+        return dict(sorted(zip(positions, chances.tolist(), strict=True)))
 
     def success_bounds(self) -> tuple[float, float]:
         return success_bounds(self.ranking, self.noise)
@@ -190,14 +230,18 @@ class SubsetLaw:
         return number_correct(self.ranking, self.noise)
 
     def inclusion(self) -> Floats:
-        return inclusion_probabilities(self.ranking, self.noise, self.size)
+        return inclusion_probabilities(self.ranking, self.noise, len(self.scores))
 
 
 @dataclass(frozen=True, slots=True)
-class EveryoneLaw:
+class EveryoneDistribution:
     """The law where all that may be chosen are released: nothing is left to chance."""
 
     chosen: Mask
+    guard: ClassVar[float] = 0.0
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        return {tuple(np.flatnonzero(self.chosen).tolist()): 1.0}
 
     def success_bounds(self) -> tuple[float, float]:
         return (1.0, 1.0)
@@ -435,7 +479,7 @@ def matters(guard: float) -> bool:
 class Leftovers:
     """What is left of d candidates when one-shot picks k of them, by their negated scores: d - k."""
 
-    gone: OneshotLaw
+    gone: OneshotDistribution
     """That of the losers, who are picked."""
 
     @property
@@ -480,13 +524,8 @@ class Leftovers:
         return wrong
 
 
-def negated(values: Values) -> Values:
-    """Scores in reverse, up to a shift that changes nothing; for integers without overflow."""
-    return -values if values.dtype.kind == "f" else ~values
-
-
 @dataclass(frozen=True, slots=True)
-class Utility:
+class GuardedSetDistribution:
     """How good what a guarded race gives is: the race by its classes, and one-shot if the guard wins."""
 
     run: GuardedRace
@@ -543,12 +582,30 @@ class Utility:
         return rank_scores(negated(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
 
     @property
-    def _one_shot(self) -> OneshotLaw:
+    def _one_shot(self) -> OneshotDistribution:
         """The law of those whom one-shot picks, if the guard wins."""
         fallback = self.run.fallback
-        return OneshotLaw.of(self.run.finite, self.run.guard.ranking.k, fallback.scale, fallback.noise)
+        return OneshotDistribution.of(self.run.finite, self.run.guard.ranking.k, fallback.scale, fallback.noise)
 
     @property
-    def _fallback(self) -> OneshotLaw | Leftovers:
+    def _fallback(self) -> OneshotDistribution | Leftovers:
         """The law of the items that are kept then: those that it picks, or the others where it picks the losers."""
         return Leftovers(self._one_shot) if self.run.mirrored else self._one_shot
+
+
+def canonical(mechanism: CanonicalTopK, scores: Scores) -> SubsetDistribution | EveryoneDistribution:
+    """Return the distribution of the set; where all that may be chosen are released nothing is left to chance."""
+    if mechanism.k == scores._choosable:
+        return EveryoneDistribution(scores.values > -np.inf)
+    return SubsetDistribution(mechanism, scores)
+
+
+def guarded(
+    mechanism: GuardedTopK, scores: Scores
+) -> GuardedSetDistribution | SubsetDistribution | EveryoneDistribution:
+    """Return the distribution of the set; without a guard it is that of canonical top-k."""
+    run = mechanism._prepared(scores)
+    return canonical(mechanism._canonical, scores) if run is None else GuardedSetDistribution(run, len(scores))
+
+
+DISTRIBUTIONS: dict[str, Any] = {"CanonicalTopK": canonical, "GuardedTopK": guarded}

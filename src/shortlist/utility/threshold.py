@@ -6,33 +6,21 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import EXPONENTIAL, Noise
 from shortlist.exact.reals import Contest, to_float
-from shortlist.mechanisms.stream import Rules
-from shortlist.sampling.race import Runner
-from shortlist.scores import Scores, ScoreWords
-from shortlist.utility.quadrature import (
-    DECIDED_CHANCE,
-    Block,
-    Crowd,
-    Levels,
-    blocks,
-    crowd_of,
-    find_range,
-    highest_density,
-    log_all_above,
-    log_all_below,
-    refined,
-    seen_above,
-    seen_below,
-)
+from shortlist.sampling.thresholds import Rules
+from shortlist.scores import Scores
+from shortlist.utility import quadrature
 from shortlist.utility.quality import Quality, ranks_within
 from shortlist.utility.race import ERROR, line_law, line_levels, set_probabilities
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.threshold import HybridSparseVector, HybridTopK, SparseVector
 
 _CELLS = 1 << 22
 """About so many numbers are held at once."""
@@ -58,14 +46,14 @@ class LineRace:
         """P[n items are named], n = 0..k: exact, to 1e-9."""
         able = np.sort(self._able)
 
-        def density(z: Floats, levels: Levels) -> Floats:
+        def density(z: Floats, levels: quadrature.Levels) -> Floats:
             number, _ = self._counts(z, *_near(able, levels, self.noise), self.k - 1)
             return np.exp(line_law(z, self.noise, self.rate)[1])[:, None] * number
 
         fewer = self._integral(density)
         return np.append(fewer, max(0.0, 1.0 - float(fewer.sum())))
 
-    def right(self) -> float:
+    def success(self) -> float:
         """P[the names are a true answer]: the k best of those above the threshold, all of them if they are fewer.
 
         Equal scores count as equal, and whoever is exactly at the threshold may be named or not.
@@ -99,7 +87,7 @@ class LineRace:
         values, place = np.unique(able, return_inverse=True)
         counts = np.bincount(place, minlength=len(values))
 
-        def density(z: Floats, levels: Levels) -> Floats:
+        def density(z: Floats, levels: quadrature.Levels) -> Floats:
             return self._held(z, values, counts, levels)
 
         result = np.zeros(len(self.s))
@@ -113,7 +101,7 @@ class LineRace:
         A shorter or longer list is great or good by the same words: its head is named, and nobody beyond its reach.
         Where nobody is wanted all four are P[right].
         """
-        right, size = self.right(), self.wanted
+        right, size = self.success(), self.wanted
         if not size:
             return Quality(right, right, right, right)
         allowed = int(np.count_nonzero(self._able >= -self.start)) if size < self.k else 0  # so a right list is great
@@ -143,13 +131,16 @@ class LineRace:
         everyone = [_crowd(able[heads]), _crowd(able[tail])]
         middle, room, lowest = np.sort(able[~(heads | tail)]), self.k - leading, max(0, fewest - leading)
 
-        def density(z: Floats, levels: Levels) -> Floats:
-            ahead, behind = seen_above(everyone[0], levels, noise, 2), seen_below(everyone[1], levels, noise, 2)
+        def density(z: Floats, levels: quadrature.Levels) -> Floats:
+            ahead, behind = (
+                quadrature.seen_above(everyone[0], levels, noise, 2),
+                quadrature.seen_below(everyone[1], levels, noise, 2),
+            )
             log_line, log_density = line_law(z, noise, self.rate)
-            inside, below = log_all_above(ahead, noise, z), log_all_below(behind, noise, z)
+            inside, below = quadrature.log_all_above(ahead, noise, z), quadrature.log_all_below(behind, noise, z)
             number, ending = self._counts(z, *_near(middle, levels, noise), room)
             by_line = np.exp(log_density + inside + below) * number[:, lowest:].sum(axis=1)
-            by_tail = highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]
+            by_tail = quadrature.highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]
             total: Floats = by_line + by_tail + np.exp(inside + below + log_line) * ending[:, room]
             return total[:, None]
 
@@ -171,7 +162,7 @@ class LineRace:
         x = (z - value)[:, None]
         return np.exp(self.noise.log_survival(x)), np.exp(self.noise.log_cdf(x)), np.exp(self.noise.log_density(x))
 
-    def _held(self, z: Floats, values: Floats, counts: Indices, levels: Levels) -> Floats:
+    def _held(self, z: Floats, values: Floats, counts: Indices, levels: quadrature.Levels) -> Floats:
         """Per level and distinct value, the density that the list ends there and an item of that value is above.
 
         The others are those of smaller values, those of larger ones, and the rest of its own.
@@ -195,7 +186,7 @@ class LineRace:
             after = _with(others, law, 1)
         return result
 
-    def _integral(self, density: Callable[[Floats, Levels], Floats], width: int = 1) -> Floats:
+    def _integral(self, density: Callable[[Floats, quadrature.Levels], Floats], width: int = 1) -> Floats:
         """Over all levels at which a list may end."""
         able = self._able
         levels = line_levels(able, self.k, self.noise, self.rate)
@@ -203,32 +194,32 @@ class LineRace:
 
         def evaluate(refinement: int) -> Floats:
             total: Floats = np.zeros(1)
-            for block in blocks([able, np.zeros(1)], levels, self.noise, refinement):
+            for block in quadrature.blocks([able, np.zeros(1)], levels, self.noise, refinement):
                 for start in range(0, block.nodes.size, size):
                     rows = slice(start, start + size)
                     total = total + block.weights[rows] @ density(block.nodes[rows], block.levels)
             return total
 
-        return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+        return quadrature.refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
 
 
-def _crowd(values: Floats) -> Crowd:
+def _crowd(values: Floats) -> quadrature.Crowd:
     distinct, counts = np.unique(values, return_counts=True)
-    return crowd_of(distinct, counts.astype(np.float64))
+    return quadrature.crowd_of(distinct, counts.astype(np.float64))
 
 
-def _near(values: Floats, levels: Levels, noise: Noise) -> tuple[Floats, int]:
+def _near(values: Floats, levels: quadrature.Levels, noise: Noise) -> tuple[Floats, int]:
     """(the increasing values that may be on either side of a level, how many are surely above all of them)."""
     low, high = _undecided(values, np.ones(len(values), np.int64), levels, noise)
     return values[low:high], len(values) - high
 
 
-def _undecided(values: Floats, counts: Indices, levels: Levels, noise: Noise) -> tuple[int, int]:
+def _undecided(values: Floats, counts: Indices, levels: quadrature.Levels, noise: Noise) -> tuple[int, int]:
     """The slice of increasing values that may be on either side; a chance of DECIDED_CHANCE is given up on each."""
     exceed = np.cumsum(counts * np.exp(noise.log_survival(levels[0] - values)))
     fail = np.cumsum((counts * np.exp(noise.log_cdf(levels[1] - values)))[::-1])
-    low = int(np.searchsorted(exceed, DECIDED_CHANCE))
-    return low, max(low, len(values) - int(np.searchsorted(fail, DECIDED_CHANCE)))
+    low = int(np.searchsorted(exceed, quadrature.DECIDED_CHANCE))
+    return low, max(low, len(values) - int(np.searchsorted(fail, quadrature.DECIDED_CHANCE)))
 
 
 def _one_more(number: Floats, above: Floats, below: Floats) -> Floats:
@@ -268,13 +259,13 @@ _LAST = 42
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerLaw:
+class AnswerDistribution:
     """The questions in their order, and the rules of the run."""
 
     rules: Rules
     questions: Sequence[int | float]
 
-    def right(self) -> float:
+    def success(self) -> float:
         """P[every answer is right until the run stops]: "above" above the threshold, "below" below it; at it, any."""
         rules, weights, enough = self.rules, self.rules.weights, self.rules.enough
 
@@ -294,7 +285,7 @@ class AnswerLaw:
 
         return float(np.clip(self._mean(given)[0], 0.0, 1.0))
 
-    def patterns(self) -> dict[tuple[str, ...], float]:
+    def sets(self) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers]: "below", or the name of the test that was passed; cut where the run stops."""
         if self._number() > MOST_PATTERNS:
             raise ValueError(f"there are more than {MOST_PATTERNS:,} sequences of answers: ask fewer questions")
@@ -373,13 +364,15 @@ class AnswerLaw:
             return total
 
         width = to_float(self.rules.threshold_scale / self._unit)
-        return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+        return quadrature.refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
 
-    def _blocks(self, refinement: int) -> Iterator[Block]:
+    def _blocks(self, refinement: int) -> Iterator[quadrature.Block]:
         noise, width = self.rules.noise, to_float(self.rules.threshold_scale / self._unit)
-        levels = find_range(lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0))
+        levels = quadrature.find_range(
+            lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0)
+        )
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
-        return blocks([np.array([0.0, *places])], levels, noise, refinement)
+        return quadrature.blocks([np.array([0.0, *places])], levels, noise, refinement)
 
     def _sum(self, given: Callable[[Floats], Floats]) -> Floats:
         """Over 0, 1, 2, ..: the floor of exponential noise."""
@@ -391,48 +384,19 @@ class AnswerLaw:
         return total
 
 
-def race_of(scores: Scores, threshold: int | float, k: int, scale: Fraction, line: Runner) -> LineRace:
-    """Scores above the threshold in units of their noise, and where the line stands and how wide its noise is."""
-    values = scores.values
+def sparse_vector(mechanism: SparseVector, scores: Scores) -> AnswerDistribution:
+    """Return the distribution of the answers."""
+    return AnswerDistribution(mechanism.rules, scores.values.tolist())
+
+
+def hybrid(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> LineRace:
+    """Return the race of the items, in units of their noise above the threshold, with the line."""
+    values, threshold, line = scores.values, mechanism._level(scores), mechanism._line(scores)
+    scale = mechanism._scales(scores)[1]
     places = Contest(values, 1, scale, EXPONENTIAL, threshold).positions(values)
     start = to_float((line.centre - Fraction(threshold)) / scale)
-    return LineRace(np.where(values == -np.inf, -np.inf, places), k, EXPONENTIAL, to_float(scale / line.scale), start)
+    s = np.where(values == -np.inf, -np.inf, places)
+    return LineRace(s, mechanism.k, EXPONENTIAL, to_float(scale / line.scale), start)
 
 
-class Hybrid(Protocol):
-    """A mechanism that names at most k, those ahead of a noisy threshold."""
-
-    def _validate_public(self, scores: object, question: ScoreWords, /) -> Scores: ...
-
-    def _law(self, scores: Scores, /) -> LineRace: ...
-
-
-def probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-    """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
-    return self._law(self._validate_public(scores, question)).sets()
-
-
-def success_probability(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> float:
-    """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
-
-    Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
-    """
-    return self._law(self._validate_public(scores, question)).right()
-
-
-def quality(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-    """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
-
-    `top` is `success_probability`; where nobody is above the threshold all four are.
-    """
-    return self._law(self._validate_public(scores, question)).quality()
-
-
-def inclusion_probabilities(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-    """P[candidate i is released], for every candidate: exact, to 1e-9."""
-    return self._law(self._validate_public(scores, question)).inclusion()
-
-
-def number_released(self: Hybrid, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-    """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-    return self._law(self._validate_public(scores, question)).numbers()
+DISTRIBUTIONS: dict[str, Any] = {"SparseVector": sparse_vector, "HybridTopK": hybrid, "HybridSparseVector": hybrid}

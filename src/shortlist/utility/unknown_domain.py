@@ -7,19 +7,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.exact.noise import GUMBEL
 from shortlist.exact.reals import to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import canonical_offset, dummies
+from shortlist.mechanisms.base import listing
+from shortlist.scores import Scores
 from shortlist.utility.effort import is_rough, is_wanted
 from shortlist.utility.quadrature import Crowd, untilted
-from shortlist.utility.quality import ranks_within
+from shortlist.utility.quality import Quality, ranks_within
 from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum
 from shortlist.utility.threshold import LineRace
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.unknown_domain import CanonicalLimitedDomain, LimitedDomainTopK
 
 STEP = 0.25
 """Of the trapezoidal rule over ln t: its error for such integrands is below e^(-pi^2 / STEP), 1e-17."""
@@ -38,12 +44,12 @@ FEWEST = 200
 
 CELLS = 1 << 22
 """About so many numbers are held at once."""
-CERTAIN_GAP = 800.0
-"""Exponential noise of scale 1 closes it with a chance below e^-800."""
+CERTAIN_GAP = 100.0
+"""Noise of scale 1 closes it with a chance below e^-99."""
 
 
-def _drawn_together(above: Floats) -> Floats:
-    """Rates above the bar, largest first, with no gap wider than `CERTAIN_GAP`: what is so far ahead wins surely."""
+def _close_gaps(above: Floats) -> Floats:
+    """Return rates above the bar with no gap wider than `CERTAIN_GAP`: what is further ahead wins surely."""
     with_bar = np.append(above, 0.0)
     order = np.argsort(-with_bar, kind="stable")
     gaps = np.minimum(-np.diff(with_bar[order], prepend=with_bar[order[0]]), CERTAIN_GAP)
@@ -79,10 +85,6 @@ class BarredRace:
         # whoever is so far above the k-th and the bar rings before them, whatever its rate
         return cls(np.minimum(e * (listed - kth), max(log_bar, 0.0) + CERTAIN), log_bar, k)
 
-    def sets(self) -> dict[tuple[int, ...], float]:
-        """P[each set of listed labels is named], by their ranks from 0, where there are few (Proposition 263)."""
-        return LineRace(self.log_rate - self.log_bar, self.k, GUMBEL).sets() if len(self.log_rate) else {(): 1.0}
-
     def top(self) -> float:
         """P[all of a true top k ring first] = n0 Int W e^{-W t} prod_{i<=k} (1 - e^{-w_i t}) dt, W the others' rate."""
         if len(self.log_rate) < self.k:
@@ -95,107 +97,6 @@ class BarredRace:
         if not len(self.log_rate):
             return 0.0
         return min(1.0, _expected(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
-
-    def within(self, head: int, reach: int) -> float:
-        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach (Proposition 262).
-
-        The list ends with the bar, fewer than k having rung, or with the k-th ring; all heads have rung by then, and
-        nobody beyond reach has. Of those between, two polynomials count: who have rung, and one that rings now.
-        """
-        if head > len(self.log_rate):
-            return 0.0
-        log_bar, v = self._clock()
-        room, heads = self.k - head, self.log_rate[:head, None] + v
-        x = np.exp(np.clip(heads, -700.0, 6.5))
-        all_rung = np.exp(_log_rung(heads).sum(axis=0))
-        last_head = all_rung * (x / np.expm1(x)).sum(axis=0)
-        number, ringing = np.zeros((2, room + 1, len(v)))
-        number[0] = 1.0
-        for log_one in self.log_rate[head:reach].tolist():
-            x = np.exp(np.minimum(log_one + v, 40.0))
-            still, rung = np.exp(-x), -np.expm1(-x)
-            _count_one_more(ringing, still, rung)
-            ringing += (x * still) * number
-            _count_one_more(number, still, rung)
-        nobody_else = np.exp(-np.exp(np.minimum(_log_sum(self.log_rate[reach:], log_bar) + v, 40.0)))
-        by_bar = np.exp(log_bar + v) * all_rung * number[:room].sum(axis=0)
-        full = last_head * number[room] + (all_rung * ringing[room - 1] if room else 0.0)
-        return min(1.0, float((nobody_else * (by_bar + full)).sum()) * STEP)
-
-    def inclusion(self) -> Floats:
-        """P[it is named] for every listed label, largest first: it rings before the bar, and fewer than k before it."""
-        log_bar, v = self._clock()
-        size, k = len(self.log_rate), max(1, min(self.k, len(self.log_rate)))
-        result, width = np.zeros(size), max(1, CELLS // max(1, size * k))
-        for start in range(0, len(v), width):
-            result += _named(self.log_rate, k, log_bar, v[start : start + width])
-        return np.minimum(result, 1.0)
-
-    def _clock(self) -> tuple[float, Floats]:
-        """(the bar's log rate; the v = ln t at which anything may ring before the bar has).
-
-        A bar slower than e^-84 rings after the k-th label, or after all: a slower one names the same.
-        """
-        log_bar = max(self.log_bar, -2 * CERTAIN)
-        return log_bar, np.arange(-_log_sum(self.log_rate, log_bar) - CERTAIN, 4.5 - log_bar, STEP)
-
-
-@dataclass(frozen=True, slots=True)
-class ExponentialBar:
-    """LimitedDomainTopK with exponential noise: labels and the bar run one race (Proposition 263)."""
-
-    race: LineRace
-
-    @classmethod
-    def of(cls, counts: Values, k: int, e: float, limit: int, offset: Fraction) -> ExponentialBar:
-        """The bar stands at c + 1 + offset."""
-        listed, c = working_list(counts, limit)
-        return cls(LineRace(_drawn_together(e * (listed - c - 1.0 - to_float(offset))), k, EXPONENTIAL))
-
-    def sets(self) -> dict[tuple[int, ...], float]:
-        """P[each set of listed labels is named], by their ranks from 0, where there are few."""
-        return self.race.sets() if len(self.race.s) else {(): 1.0}
-
-    def top(self) -> float:
-        """P[a true top k is named]."""
-        return self.race.best()
-
-    def recall(self) -> float:
-        """E[correct labels named] / k."""
-        size = min(self.race.k, len(self.race.s))
-        return self.race.recall(size) * size / self.race.k if size else 0.0
-
-    def within(self, head: int, reach: int) -> float:
-        """P[ranks 1 to head are all named and none beyond reach is]."""
-        return self.race.within(head, reach)
-
-    def inclusion(self) -> Floats:
-        """P[it is named] for every listed label, largest first."""
-        return self.race.inclusion()
-
-
-def _log_sum(logs: Floats, log_one: float) -> float:
-    return float(np.logaddexp.reduce(np.append(logs, log_one)))
-
-
-def _named(log_rate: Floats, k: int, log_bar: float, v: Floats) -> Floats:
-    """What these v add to P[named]: Int e^{-w_bar t} w_i e^{-w_i t} P[fewer than k others have rung] dt.
-
-    The others are those before label i and those after it: nothing is ever divided out.
-    """
-    x = np.exp(np.minimum(np.add.outer(log_rate, v), 40.0))
-    still, rung, result = np.exp(-x), -np.expm1(-x), np.zeros(len(log_rate))
-    before, after = np.zeros((len(log_rate) + 1, k, len(v))), np.zeros((k, len(v)))
-    before[0, 0] = after[0] = 1.0
-    for i in range(len(log_rate)):
-        before[i + 1] = before[i]
-        _count_one_more(before[i + 1], still[i], rung[i])
-    weight = np.exp(-np.exp(log_bar + v)) * STEP
-    for i in reversed(range(len(log_rate))):
-        fewer = (before[i] * np.cumsum(after, axis=0)[::-1]).sum(axis=0)
-        result[i] = float((weight * x[i] * still[i] * fewer).sum())
-        _count_one_more(after, still[i], rung[i])
-    return result
 
 
 def _all_first(log_winners: Floats, log_others: Floats) -> float:
@@ -318,16 +219,6 @@ KEPT = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """P[exactly the true top k is released], the expected share of it that is, P[great] and P[good]."""
-
-    top: float
-    recall: float
-    great: float
-    good: float
-
-
-@dataclass(frozen=True, slots=True)
 class Classes:
     """Sets of at most k of n listed labels by (h, t): ranks 1..h are in, rank h + 1 is not, and t is the last one in.
 
@@ -363,7 +254,7 @@ def classes_of(n: int, k: int, correct: int) -> Classes:
     return Classes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: float, limit: int, gamma: float) -> Reached:
+def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: float, limit: int, gamma: float) -> Quality:
     """Sets of at most k listed labels, with weights e^{eps (g m(y) - (1 - g) M(y))}, summed class by class.
 
     B = c + 1 + ln(N (1 - delta) / delta) / (g eps), N = sum_{j<=k} C(L, j), rounded up as the mechanism does it.
@@ -392,10 +283,10 @@ def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: floa
         else (math.nan, math.nan)
     )
     recall = min(1.0, float((chances * sets.right[some]).sum()) / k)  # not @, which starts threads that wait busily
-    return Reached(top, recall, great, good)
+    return Quality(top, great, good, recall)
 
 
-def set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
+def _set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
     """P[each set of at most k listed labels], by their ranks from 0: weights e^{eps (g m(y) - (1 - g) M(y))}.
 
     M is the largest count left out, the bar at least; m the smallest in the set, and the bar at most if it has room.
@@ -430,3 +321,91 @@ def _mean_between(between: Indices, size: Indices, full: bool, sums: Floats) -> 
         fewer = sums[np.maximum(between - 1, 0), np.maximum(size - 1, 0)]
         logs = np.log(between.astype(float)) + fewer - sums[between, size]
     return np.where(size > 0, np.exp(logs), 0.0)
+
+
+def _by_position(positions: Indices, sets: dict[tuple[int, ...], float]) -> dict[tuple[int, ...], float]:
+    """Return chances by sorted positions among the scores, from those by ranks in the working list."""
+    return {tuple(sorted(positions[list(ranks)].tolist())): chance for ranks, chance in sets.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ListDistribution:
+    """The list of `LimitedDomainTopK`: labels and the bar run one race (Proposition 263).
+
+    A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
+    """
+
+    counts: Values
+    positions: Indices
+    """Where the labels of the working list stand, largest first."""
+    race: LineRace
+    gumbel: BarredRace | None
+    """With Gumbel noise, the same race by sums that are quicker."""
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        return _by_position(self.positions, self.race.sets() if len(self.positions) else {(): 1.0})
+
+    def success(self) -> float:
+        return self.race.best() if self.gumbel is None else self.gumbel.top()
+
+    def quality(self) -> Quality:
+        pairs = ranks_within(np.sort(self.counts)[::-1], self.race.k)
+        great, good = (self.race.within(*pair) for pair in pairs)
+        return Quality(self.success(), great, good, self.recall())
+
+    def inclusion(self) -> Floats:
+        result = np.zeros(len(self.counts))
+        result[self.positions] = self.race.inclusion()
+        return result
+
+    def recall(self) -> float:
+        """Return E[correct labels named] / k."""
+        if self.gumbel is not None:
+            return self.gumbel.recall()
+        size = min(self.race.k, len(self.race.s))
+        return self.race.recall(size) * size / self.race.k if size else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetDistribution:
+    """The set of `CanonicalLimitedDomain`.
+
+    A set of fewer than k labels is great or good by the same words: it holds the head, and nobody beyond its reach.
+    """
+
+    counts: Values
+    mechanism: CanonicalLimitedDomain
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        one, limit = self.mechanism, self.mechanism._limit
+        listed, c = working_list(self.counts, limit)
+        sets = _set_chances(listed, c + 1 + float(one.offset), one.k, one._round, float(one.gamma))
+        return _by_position(listing(self.counts, limit).positions, sets)
+
+    def success(self) -> float:
+        return self.quality().top
+
+    def recall(self) -> float:
+        return self.quality().recall
+
+    def quality(self) -> Quality:
+        one, gamma = self.mechanism, float(self.mechanism.gamma)
+        return canonical_limited_domain(self.counts, one.k, one._round, one.guarantee.delta, one._limit, gamma)
+
+
+def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
+    """Return the distribution of the list."""
+    counts, limit, (e, delta), (above, many) = scores.values, mechanism._limit, mechanism._rates, mechanism._bar
+    (listed, c), gumbel = working_list(counts, limit), mechanism._kind == GUMBEL
+    s = _close_gaps(e * (listed - c - 1.0 - to_float(above)) - math.log(many))
+    field = BarredRace.of(counts, mechanism.k, e, delta, limit) if gumbel else None
+    positions = listing(counts, limit).positions
+    return ListDistribution(counts, positions, LineRace(s, mechanism.k, mechanism._kind), field)
+
+
+def canonical(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
+    """Return the distribution of the set."""
+    return SetDistribution(scores.values, mechanism)
+
+
+DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": limited_domain, "CanonicalLimitedDomain": canonical}

@@ -18,7 +18,7 @@ from shortlist.sampling import stable as passing
 from shortlist.sampling import stable as rationals
 from shortlist.sampling.entropy import WordStream, many_below
 from shortlist.sampling.race import Runner, best_of, how_many_above
-from shortlist.sampling.stable import passes, passes_many
+from shortlist.sampling.stable import passes
 from shortlist.sampling.unknown_domain import LimitedSets, log_partial_sums
 from tests.helpers.support import assert_law, full_size, sized
 from tests.sampling.test_race import coarse, without_floats
@@ -141,14 +141,14 @@ def test_a_test_passes_with_its_chance():
     test, source = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), sl.testing.seeded(2)
     for gap in (1, 4, 6):
         chance, draws, off = float(test.chance(gap)), sized(3000, full=6000), sized(0.7, full=0.8)
-        passed = sum(passes(test, gap, source) for _ in range(draws))
+        passed = sum(bool(passes(test, np.array([gap]), source)[0]) for _ in range(draws))
         assert_law([passed, draws - passed], [chance, 1 - chance], wrong=[chance * off, 1 - chance * off])
 
 
 def test_a_test_never_passes_at_a_tie():
     test, source = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), sl.testing.seeded(2)
-    assert not any(passes(test, 0, source) for _ in range(200))
-    assert {passes(test, 4, source) for _ in range(50)} == {False, True}
+    assert not passes(test, np.zeros(200, np.int64), source).any()
+    assert set(passes(test, np.full(50, 4), source).tolist()) == {False, True}
 
 
 def test_the_laplace_test_where_its_branches_meet():
@@ -219,7 +219,7 @@ def test_many_values_below_a_bound_are_uniform():
 def test_many_coins_at_once_pass_with_their_chances():
     test, draws = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), 200_000
     gaps = np.array([0, 1, 4, 6])[np.arange(draws) % 4]
-    passed = passes_many(test, gaps, sl.testing.seeded(6))
+    passed = passes(test, gaps, sl.testing.seeded(6))
     assert not passed[gaps == 0].any()
     for gap in (1, 4, 6):
         chance, found, all_ = float(test.chance(gap)), np.count_nonzero(passed[gaps == gap]), draws // 4
@@ -229,9 +229,9 @@ def test_many_coins_at_once_pass_with_their_chances():
 @pytest.mark.parametrize("test", [LaplaceTest(Fraction(1, 2), Fraction(1, 10)), GaussianTest(Fraction(1, 3), 1.5)])
 def test_coins_that_words_cannot_decide_are_decided_exactly(test, monkeypatch):
     gaps = np.array([1, 2, 5, 9] * 100)
-    fast = passes_many(test, gaps, sl.testing.seeded(7))
+    fast = passes(test, gaps, sl.testing.seeded(7))
     monkeypatch.setattr(passing, "_bounds", lambda test, gap: (0, 2**64 - 1))
-    assert (fast == passes_many(test, gaps, sl.testing.seeded(7))).all()
+    assert (fast == passes(test, gaps, sl.testing.seeded(7))).all()
 
 
 def test_sure_coins_stop_one_word_short_of_the_chance():
@@ -249,7 +249,7 @@ def test_sure_coins_stop_one_word_short_of_the_chance():
     assert passing._bounds(Certain(0), 1) == (0, 0)
     low, high = passing._bounds(LaplaceTest(Fraction(1, 2), Fraction(1, 10)), 4)
     assert low == high
-    assert passes_many(Certain(1), np.ones(50, np.int64), sl.testing.seeded(8)).all()
+    assert passes(Certain(1), np.ones(50, np.int64), sl.testing.seeded(8)).all()
 
 
 @pytest.mark.parametrize("word", [0, 1, 3, 2**63, 2**64 - 4, 2**64 - 1])
@@ -271,4 +271,4 @@ def test_a_chance_that_is_not_enclosed_at_once_is_computed_further():
 
     test = OptimalTest(Fraction(1e100), Fraction(1e-6))
     gaps = np.array([0, 1, 2] * 20)
-    assert passes_many(test, gaps, sl.testing.seeded(3)).tolist() == [False, False, True] * 20
+    assert passes(test, gaps, sl.testing.seeded(3)).tolist() == [False, False, True] * 20

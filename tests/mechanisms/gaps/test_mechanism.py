@@ -285,4 +285,4 @@ def test_a_k_beyond_all_shares_is_refused_in_words():
     with pytest.raises(ValueError, match="k is too large"):
         SparseVector(threshold=0, k=10**500, epsilon=1.0).rules  # noqa: B018
     with pytest.raises(TypeError, match="cannot be copied"):
-        SparseVector(threshold=0, k=1, epsilon=1.0).stream([]).__getstate__()
+        SparseVector(threshold=0, k=1, epsilon=1.0).stream([]).__reduce_ex__(2)

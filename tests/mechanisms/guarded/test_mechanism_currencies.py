@@ -25,7 +25,7 @@ from shortlist.mechanisms.sets import GuardedRace, OneShot, junk_from, rho_of, s
 from shortlist.privacy import ZCDP, BoundedRange
 from shortlist.sampling import sets as module
 from shortlist.sampling.sets import prepare_guard
-from shortlist.utility.sets import Utility
+from shortlist.utility.sets import GuardedSetDistribution
 from tests.helpers.support import assert_law, full_size, in_suite, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.guarded.by_formula import as_sets, masses, raced, recall, renyi, stick, switched
@@ -59,7 +59,7 @@ def test_sets_of_the_race_before_peeling_are_those_of_the_table():
     np.testing.assert_allclose([sets[y] for y in SETS], wanted, atol=1e-9)
     assert recall(law, X, 2) == pytest.approx(0.8497911712, abs=1e-9)
     guard = prepare_guard(ranking(X, 2, Fraction(4, 5)), Fraction(1, 4), Fraction(2), junk_from(2, 5, Fraction(1, 2)))
-    found = Utility(small_race(X, guard, Fraction(5, 2)), len(X))
+    found = GuardedSetDistribution(small_race(X, guard, Fraction(5, 2)), len(X))
     assert found.quality().recall == pytest.approx(0.8497911712, abs=1e-8)
     assert found.chances(guard.ranking)[1] == pytest.approx(0.8852852146, abs=1e-8)
     gumbel = raced(X, 2, 0.8, 0.25, 2, JUNK, 0.4, gumbel=True)
@@ -140,7 +140,7 @@ def test_the_switch_is_that_of_the_table(rate, tau, lead, phi, wanted):
     assert switch.low <= (lead - tau) / 4 + 1e-9
     assert switch.high >= (lead - tau) / 4 - 1e-9
     assert switch.high - switch.low < 1e-6
-    found = Utility(small_race(X, switch, Fraction(math.sqrt(2) / rate)), len(X))
+    found = GuardedSetDistribution(small_race(X, switch, Fraction(math.sqrt(2) / rate)), len(X))
     assert found.chances(switch.ranking)[1] == pytest.approx(1 - phi, abs=1e-8)
     assert found.quality().recall == pytest.approx(wanted, abs=1e-8)
 
@@ -453,7 +453,7 @@ def test_the_bounds_of_no_collapse_hold_under_zcdp(seed):
     x = np.sort(rng.integers(0, 30, 9))[::-1]
     m = GuardedTopK(k=3, budget=ZCDP(float(rng.choice([0.05, 0.5, 3.0]))))
     run = present(m._prepared(Scores(x, monotone=True)))
-    law, one_shot = Utility(run, len(x)).chances(run.guard.ranking)
+    law, one_shot = GuardedSetDistribution(run, len(x)).chances(run.guard.ranking)
     plain = 1 / (1 + math.exp(2 * (run.guard.low + run.guard.high) + 16))  # P_J, from t (lead - tau)
     junk = plain * (1 - one_shot)
     assert junk <= 0.0103

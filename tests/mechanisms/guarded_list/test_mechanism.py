@@ -14,6 +14,7 @@ from shortlist.exact.sequences import ladder
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms import lists as module
 from shortlist.privacy import ZCDP, PureDP
+from shortlist.utility import distribution
 from tests.helpers.support import assert_law
 
 CASES = [
@@ -99,7 +100,7 @@ def test_what_wins_is_rarely_junk():
     scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
     for epsilon in (0.05, 0.3, 1.0):
         mechanism = GuardedListTopK(k=5, epsilon=epsilon)
-        utility, plain = mechanism._law(scores), OrderedCanonicalTopK(k=5, epsilon=epsilon)
+        utility, plain = distribution(mechanism, scores), OrderedCanonicalTopK(k=5, epsilon=epsilon)
         junk = float(utility.lists.number_correct()[: module.held_by_junk(5) + 1].sum())
         a, tau = module.SHARE, module.tau_of(5, 505)
         assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))

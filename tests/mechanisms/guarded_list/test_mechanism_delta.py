@@ -12,7 +12,7 @@ from shortlist.audit.prove import prove_mechanism
 from shortlist.choose import choose_method
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
-from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.lists import SHARE
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, PureDP

@@ -10,8 +10,7 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.choose import choose_method
 from shortlist.mechanisms import NoisyHistogram
-from shortlist.mechanisms.base import Budget
-from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.base import Budget, Request
 from tests.helpers.terminal import called
 
 ROWS = pl.DataFrame({"user": [n // 4 for n in range(400)], "item": [f"i{n % 7}" for n in range(400)]})

@@ -1,6 +1,5 @@
 """KeySet: the law of its draws, its utility, its refusals, and that it says nothing private."""
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,10 @@ from scipy.stats import norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.exact.geometric import Geometric
 from shortlist.exact.thresholds import UNIT, weight
 from shortlist.mechanisms import KeySet
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.unknown_domain import GeometricKeys, draw_keys
+from shortlist.sampling.unknown_domain import draw_keys
 from shortlist.testing import seeded
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.helpers.typed import present
@@ -55,9 +53,9 @@ def test_sums_follow_their_law(mechanism):
     law: dict[int, float] = {}
     for noise, part in zip(noises, (1 - share, share), strict=False):
         if mechanism._coin is None:
-            ends = [float(noise.chance(12 - v + noise.step)) for v in range(noise.step, noise.step + 80)]
+            ends = noise.reaches(np.array([12]), np.arange(noise.step, noise.step + 80))[0].tolist()
         else:
-            ends = noise.chances(12 - np.arange(0, 80)).tolist()
+            ends = noise.reaches(12 - np.arange(0, 80), np.array([noise.step]))[:, 0].tolist()
         masses = -np.diff([*ends, 0.0])
         for n, mass in enumerate(masses):
             law[noise.step + n] = law.get(noise.step + n, 0.0) + part * mass
@@ -238,14 +236,6 @@ def test_values_near_the_bar_are_too_high_by_what_is_said():
         values = present(found.reals)[found.indices[:, 0] >= 0, 0]
         above = values.mean() - x
         assert abs(above - exact) < 6 * values.std() / len(values) ** 0.5
-
-
-@pytest.mark.traced
-def test_chances_in_balls_are_those_in_floats():
-    """Of the noise that a few labels a person have, where skipping asks for them exactly."""
-    keys = GeometricKeys(Geometric(Fraction(1, 2), 9))
-    for score in (1, 5, 9, 14):
-        assert float(keys.chance(score).mid()) == pytest.approx(float(keys.chances(np.array([score]))[0]), rel=1e-9)
 
 
 @pytest.mark.traced

@@ -7,8 +7,8 @@ import shortlist as sl
 from shortlist.audit.certified.unknown_domain import canonical_limited_law as canonical_law
 from shortlist.audit.certified.unknown_domain import law_of_limited_domain as law
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
+from shortlist.utility import distribution
 from shortlist.utility.quality import ranks_within
-from shortlist.utility.unknown_domain import BarredRace
 from tests.helpers.support import assert_law
 
 CASES = [  # counts, k, epsilon, delta, limit
@@ -57,23 +57,27 @@ def test_every_number_is_that_of_the_certified_law(counts, k, epsilon, delta, li
 
 
 def test_extreme_counts_are_certain():
-    sure = BarredRace.of(np.array([10**9, 10**9 - 10, 5]), 2, 5.0, 1e-6, 10)
-    np.testing.assert_allclose(sure.inclusion(), [1, 1, 0], atol=1e-9)
-    assert sure.within(1, 2) == pytest.approx(1, abs=1e-9)
-    none = BarredRace.of(np.array([3, 2, 1]), 2, 1e-6, 1e-12, 10)
-    assert none.inclusion().max() < 1e-9
-    assert none.within(1, 2) < 1e-9
-    assert none.within(0, 2) == pytest.approx(1, abs=1e-9)
-    assert BarredRace.of(np.array([0]), 2, 1.0, 1e-6, 10).inclusion().size == 0
+    sure, counts = LimitedDomainTopK(k=2, epsilon=10.0, delta=1e-6, limit=10, split=0.0), [10**9, 10**9 - 10, 5]
+    np.testing.assert_allclose(sure.inclusion_probabilities(counts, monotone=True), [1, 1, 0], atol=1e-9)
+    assert sure.quality(counts, monotone=True).great == pytest.approx(1, abs=1e-9)
+    none = LimitedDomainTopK(k=2, epsilon=2e-6, delta=1e-12, limit=10, split=0.0)
+    assert none.inclusion_probabilities([3, 2, 1], monotone=True).max() < 1e-9
+    assert none.quality([3, 2, 1], monotone=True).great < 1e-9
+    assert sure.inclusion_probabilities([0], monotone=True).tolist() == [0]
 
 
 def test_large_lists_agree_with_what_is_known_by_other_sums():
     counts = 5000 - 20 * np.arange(200)
-    race = BarredRace.of(counts, 20, 0.01, 1e-3, 100)
-    inclusion = race.inclusion()
-    assert inclusion[:20].sum() / 20 == pytest.approx(race.recall(), abs=1e-9)
-    assert race.within(20, 20) == pytest.approx(race.top(), rel=1e-6)
+    mechanism = LimitedDomainTopK(k=20, epsilon=0.2, delta=1e-3, limit=100, split=0.0)
+    inclusion, quality = (
+        mechanism.inclusion_probabilities(counts, monotone=True),
+        mechanism.quality(counts, monotone=True),
+    )
+    assert inclusion[:20].sum() / 20 == pytest.approx(quality.recall, abs=1e-9)
     assert (np.diff(inclusion) <= 1e-12).all()
+    assert quality.top <= quality.great <= quality.good
+    race = distribution(mechanism, sl.Scores(counts, monotone=True)).race
+    assert race.within(20, 20) == pytest.approx(quality.top, rel=1e-6)
 
 
 def test_draws_have_these_inclusions():

@@ -15,7 +15,7 @@ from shortlist.audit.certified.unknown_domain import choices, law_of_mixture, se
 from shortlist.audit.prove import prove_mechanism
 from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import KeySet, NamesChoice
-from shortlist.mechanisms.partition import Branch, limited_list, limited_set
+from shortlist.mechanisms.partition import Branch, list_branch, set_branch
 from tests.helpers.support import full_size, sized
 
 NOTHING = Fraction(0)
@@ -23,7 +23,7 @@ NOTHING = Fraction(0)
 
 def bare(k, limit, budget):
     """A set with its bar alone: no slack, no crowds."""
-    found = limited_set(k, limit, budget, NOTHING)
+    found = set_branch(k, limit, budget, NOTHING)
     return replace(found, marks=found.marks[:1])
 
 
@@ -57,7 +57,7 @@ def test_the_choice_and_what_follows_have_their_known_chances(counts, k, limits,
 
 
 def test_offsets_of_sets():
-    found = {(k, limit): limited_set(k, limit, ApproxDP(1.0, 1e-6), NOTHING).offset - 1
+    found = {(k, limit): set_branch(k, limit, ApproxDP(1.0, 1e-6), NOTHING).offset - 1
              for k, limit in ((5, 10), (5, 160), (5, 2560), (10, 80), (30, 960))}  # fmt: skip
     known = {(5, 10): 23.850, (5, 160): 40.439, (5, 2560): 56.782, (10, 80): 49.522, (30, 960): 170.283}
     assert found == pytest.approx(known, abs=6e-4)
@@ -128,8 +128,8 @@ def test_the_range_of_the_choice_is_its_price_exactly(k, limits, rate, epsilon, 
     """With crowds, a list and slack: all bars move by 0 to 1, and some by 0 where others move by 1."""
     budget, slack = ApproxDP(epsilon, delta), 1 / Fraction(rate)
     branches = [
-        *(limited_set(k, limit, budget, slack) for limit in limits),
-        limited_list(k, max(limits), budget, slack, in_order=False),
+        *(set_branch(k, limit, budget, slack) for limit in limits),
+        list_branch(k, max(limits), budget, slack, in_order=False),
     ]
 
     @cache
@@ -191,8 +191,8 @@ def test_counts_and_weights_together_keep_the_sum_and_one_delta(rate, epsilon, d
     budget, slack = ApproxDP(epsilon, delta), 1 / Fraction(rate)
     keys = KeySet(budget=budget, values=False, k=3)
     branches = [
-        limited_set(1, 1, budget, slack), limited_set(1, 2, budget, slack),
-        limited_list(1, 2, budget, slack, in_order=False), Branch("keys", keys, ((1, NOTHING),), 0, 0.0),
+        set_branch(1, 1, budget, slack), set_branch(1, 2, budget, slack),
+        list_branch(1, 2, budget, slack, in_order=False), Branch("keys", keys, ((1, NOTHING),), 0, 0.0),
     ]  # fmt: skip
 
     @cache

@@ -15,6 +15,7 @@ from shortlist.mechanisms import NoisyMax
 from shortlist.mechanisms.race import WeightedMax
 from shortlist.scores import Scores
 from shortlist.testing import seeded
+from shortlist.utility.quality import Quality
 from tests.helpers.support import assert_law, full_size, histogram, sized
 from tests.helpers.typed import of_kind
 
@@ -109,8 +110,12 @@ def test_a_prior_is_checked():
         weighted(3)
     with pytest.raises(ValueError, match="each of the 3 candidates"):
         weighted((1, 2)).release([1, 2, 3])
-    with pytest.raises(ValueError, match="success_probability"):
-        weighted((1, 2)).quality([1, 2])
+
+
+def test_all_qualities_of_one_winner_are_its_success_probability():
+    mechanism = weighted((1, 2))
+    right = mechanism.success_probability([1, 2])
+    assert mechanism.quality([1, 2]) == Quality(right, right, right, right)
 
 
 def test_candidates_from_a_table_have_no_order_for_a_prior():

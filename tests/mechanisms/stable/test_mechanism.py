@@ -246,9 +246,9 @@ def test_the_parts_fit_the_budget(arguments, budget):
 
 def test_the_gaussian_test_splits_delta_under_epsilon_and_delta():
     m = StableTopK(epsilon=1.0, delta=1e-6, test="gaussian")
-    assert m._parts.fill_delta == 5e-7
+    assert m._parts.cost.delta == 5e-7
     assert m.charge.epsilon_at(1e-6) <= 1.0
-    assert StableTopK(epsilon=1.0, delta=1e-6, test="gaussian", split=0.25)._parts.fill_delta == pytest.approx(7.5e-7)
+    assert StableTopK(epsilon=1.0, delta=1e-6, test="gaussian", split=0.25)._parts.cost.delta == pytest.approx(7.5e-7)
 
 
 def test_a_ledger_books_all_parts(tmp_path):

@@ -148,6 +148,6 @@ def class_law(pate: PATE, counts: Sequence[int]) -> Law:
     """
     if pate.sigma is not None:
         return Law(ordered_law(list(counts), 1, "gaussian", Fraction(pate.sigma)))
-    whole = pate._mechanism.guarantee.as_pure()
+    whole = pate.query.as_pure()
     assert whole is not None
     return Law(ordered_law(list(counts), 1, "gumbel", 2 / Fraction(whole.epsilon)))

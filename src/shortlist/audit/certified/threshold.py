@@ -27,8 +27,8 @@ from shortlist.audit.certified.base import (
 )
 
 if TYPE_CHECKING:
-    from shortlist.mechanisms.stream import Branch, Rules
     from shortlist.mechanisms.threshold import HybridSparseVector, HybridTopK, SparseVector
+    from shortlist.sampling.thresholds import Branch, Rules
     from shortlist.scores import Scores
 
 
@@ -128,7 +128,7 @@ CONSTANT = base.Curve((), (base.ONE,))
 
 def hybrids_law(mechanism: HybridTopK, scores: Scores) -> Law:
     """(order, gaps, ended): the threshold runs along, and where it finishes the list ends (Definition 98)."""
-    k, scale = mechanism.k, mechanism._scale(scores)
+    k, scale = mechanism.k, mechanism._scales(scores)[1]
     wide, noise = rational(scale), NAMED["exponential"]
     x = [rational(value) for value in scores.values.tolist()]
     line = rational(_threshold(mechanism, scores))
