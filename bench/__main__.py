@@ -112,7 +112,7 @@ def main(wanted: list[str]) -> None:
         for line in TABLES[name]():
             print(line, flush=True)
             lines.append(line)
-        put(name, "\n".join([title, "", *lines]))
+        put(name, "\n".join(lines if name == "size-map" else [title, "", *lines]))
 
 
 if __name__ == "__main__":

@@ -12,20 +12,19 @@ from typing import Any
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.accounting.guarantees import Guarantee
+from shortlist.audit import Proof, neighbours, prove_mechanism, prove_pate
 from shortlist.audit.attack import (
     Target,
     default_pairs,
     default_size,
+    inputs_of,
     mechanism_named,
     mechanism_names,
     single_releases,
     source_of,
-    takes_histograms,
     target_of,
 )
-from shortlist.audit.enumeration import Proof, neighbours
 from shortlist.audit.events import read_many
-from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -120,7 +119,7 @@ OTHERS = list(_unlisted())
 EVERY = [
     *((one, False) for one in [*BOTH, *GENERAL]),
     *((_with_monotone_scores(one), True) for one in [*BOTH, *MONOTONE]),
-    *((one, takes_histograms(one)) for one in OTHERS),
+    *((one, inputs_of(one) == "histograms") for one in OTHERS),
 ]
 
 VOTES = [[0, 0], [1, 0], [0, 1], [1, 1]]
@@ -145,8 +144,8 @@ def _label(mechanism: Any) -> str:
 def _box(mechanism: Any, monotone: bool) -> str:
     d, top = (6, 1) if isinstance(mechanism, GuardedTopK) else (4, 2) if getattr(mechanism, "k", 1) == 2 else (3, 2)
     if mechanism in OTHERS:
-        d, top = min(default_size(mechanism), 6), 3 if takes_histograms(mechanism) else 1
-    elif isinstance(mechanism, LEVELLED) or takes_histograms(mechanism):
+        d, top = min(default_size(mechanism), 6), 3 if inputs_of(mechanism) == "histograms" else 1
+    elif isinstance(mechanism, LEVELLED) or inputs_of(mechanism) == "histograms":
         d, top = 3, 3  # they see how high the scores are, and the auditor tries threes
     elif isinstance(mechanism, NoisyMax | OneshotTopK):
         top = 3

@@ -17,11 +17,12 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "command-line.md"
 def commands(command: Any = None, name: str = "shortlist") -> Iterator[tuple[str, Any]]:
     """Every command that does something, by its full name."""
     command = typer.main.get_command(app) if command is None else command
-    inner = getattr(command, "commands", None)
-    for part, its in (inner or {}).items():
-        yield from commands(its, f"{name} {part}")
-    if inner is None:
+    if not hasattr(command, "list_commands"):
         yield name, command
+        return
+    context = typer.Context(command)
+    for part in command.list_commands(context):
+        yield from commands(command.get_command(context, part), f"{name} {part}")
 
 
 def described(name: str, command: Any) -> str:

@@ -19,7 +19,7 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.sets import TAU, Guarding, share_of
-from shortlist.planning.compare import epsilon_for as budget_for
+from shortlist.planning.comparison import epsilon_for as budget_for
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
 from shortlist.sampling.sets import Guard, prepare_guard

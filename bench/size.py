@@ -73,14 +73,46 @@ def function_names() -> list[str]:
     return [name for name in names if not name.startswith("__")]
 
 
+def files_of(module: str) -> list[Path]:
+    """Return the files of a module or a package of ours."""
+    place = HOME.joinpath(*module.split(".")[1:])
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+
+
 def core_files() -> dict[str, list[Path]]:
     """Return the files of the trusted core, by the modules that its import contract names."""
     contract = next(one for one in CONTRACTS if one["name"] == CORE)
-    files: dict[str, list[Path]] = {}
-    for module in contract["source_modules"]:
-        place = HOME.joinpath(*module.split(".")[1:])
-        files[module] = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
-    return files
+    return {module: files_of(module) for module in contract["source_modules"]}
+
+
+def layers() -> list[list[str]]:
+    """Return the modules of each layer, the highest first."""
+    contract = next(one for one in CONTRACTS if one["type"] == "layers")
+    return [layer.split(" : ") for layer in contract["layers"]]
+
+
+def summary_of(module: str) -> str:
+    """Return the first sentence of a module's docstring, or of the package's."""
+    files = files_of(module)
+    text = ast.get_docstring(ast.parse((files[0].parent / "__init__.py" if len(files) > 1 else files[0]).read_text()))
+    return " ".join((text or "").partition("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+
+
+def map_table() -> Iterator[str]:
+    """The packages and modules in `src/shortlist`; bold are those of the trusted core"""
+    core = core_files()
+    yield "| layer | module | code lines | what it is |"
+    yield "|---|---|---|---|"
+    for level, modules in zip(range(len(layers()), 0, -1), layers(), strict=True):
+        for module in sorted(modules, key=lambda name: name.strip("_")):
+            files = files_of(f"shortlist.{module}")
+            name = f"`{module}.py`" if not (HOME / module).is_dir() else f"`{module}/`"
+            shown = f"**{name}**" if f"shortlist.{module}" in core else name
+            lines = sum(map(code_lines, files))
+            yield f"| {level} | {shown} | {max(round(lines, -1), 10):,} | {summary_of(f'shortlist.{module}')} |"
+    trusted = sum(code_lines(path) for files in core.values() for path in files)
+    yield f"| | **the trusted core** | **{round(trusted, -1):,}** | all modules in bold together |"
+    yield f"| | the whole package | {round(sum(map(code_lines, HOME.rglob('*.py'))), -1):,} | |"
 
 
 def visit(call: Callable[[], object]) -> Counter[str]:
@@ -118,7 +150,6 @@ def size_table() -> Iterator[str]:
     sizes = {path: code_lines(path) for path in HOME.rglob("*.py")}
     names = function_names()
     seconds, modules = start_fresh()
-    layers = next(one for one in CONTRACTS if one["type"] == "layers")["layers"]
     values = sl.Scores(np.arange(1, 400) ** 2, monotone=True)
     rows, films = sl.example("films")
     walks = {
@@ -134,7 +165,7 @@ def size_table() -> Iterator[str]:
     yield f"| files | {len(sizes)} |"
     yield f"| functions named by a participle | {sum(map(is_participle, names)) / len(names):.1%} |"
     yield f"| modules of 40 code lines or fewer | {sum(0 < lines <= 40 for lines in sizes.values())} |"
-    yield f"| layers | {len(layers)} |"
+    yield f"| layers | {len(layers())} |"
     yield f"| modules loaded by `top_k([...])` | {modules} |"
     for name, calls in walks.items():
         yield f"| walk of {name}: files, calls | {len(calls)}, {calls.total():,} |"
@@ -142,16 +173,4 @@ def size_table() -> Iterator[str]:
     yield f"| first `top_k` of a list in a fresh process, beyond `import numpy` | {seconds:.2f} s |"
 
 
-def core_table() -> Iterator[str]:
-    """What a release of `top_k`, `select`, `keys` or `quantile` has to be trusted to: code lines by module"""
-    yield "| part of the core | files | code lines |"
-    yield "|---|---|---|"
-    total = 0
-    for module, files in core_files().items():
-        lines = sum(map(code_lines, files))
-        total += lines
-        yield f"| `{module}` | {len(files)} | {lines:,} |"
-    yield f"| together | {sum(map(len, core_files().values()))} | {total:,} |"
-
-
-TABLES = {"size": size_table, "core": core_table}
+TABLES = {"size": size_table, "size-map": map_table}

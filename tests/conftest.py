@@ -7,12 +7,10 @@ import shutil
 import sys
 import tempfile
 import tomllib
-from collections import defaultdict
 from importlib import import_module
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -117,37 +115,13 @@ def pytest_collect_file():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Of tests for which some cases are enough, the others are long.
+    """Order the tests: what takes longest goes first, so that no process waits for it in the end.
 
-    What takes longest goes first, so that no process waits for it in the end; then what needs a browser, so that one
-    process starts one for all; then what is traced, together.
+    Then what needs a browser, so that one process starts one for all; then what is traced, together.
     """
-    of_a_test: defaultdict[Any, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if item.get_closest_marker("some") and not item.get_closest_marker("long"):
-            of_a_test[item.parent, item.originalname].append(item)
-    for cases in of_a_test.values():
-        for item in left_out(cases):
-            item.add_marker(pytest.mark.long)
     items.sort(
         key=lambda item: (item.path.name != "test_spark.py", "chromium" not in item.fixturenames, not is_traced(item))
     )
-
-
-def left_out(cases):
-    """The cases without which every value of every parameter is met, or every so many values together.
-
-    Taken is always the case with most that is new.
-    """
-    together = (*cases[0].get_closest_marker("some").args, 1)[0]
-    values = {
-        item: set(combinations(sorted((name, id(value)) for name, value in item.callspec.params.items()), together))
-        for item in cases
-    }
-    met: set[tuple[tuple[str, int], ...]] = set()
-    while any(own - met for own in values.values()):
-        met |= values.pop(max(values, key=lambda item: len(values[item] - met)))
-    return values
 
 
 def pytest_collection_finish():

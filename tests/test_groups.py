@@ -14,10 +14,9 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of
-from shortlist.groups import larger_share, plain_share
+from shortlist.audit import Law, certify, prove
+from shortlist.audit.certified import base
+from shortlist.execute import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange
 from shortlist.tables import caps
@@ -73,13 +72,13 @@ def test_a_person_in_any_groups_is_within_the_charge_on_the_whole_box(per_user, 
 
     @cache
     def one_group(counts):
-        return law_of(mechanism, sl.Scores(list(counts), monotone=True))
+        return certify(mechanism, sl.Scores(list(counts), monotone=True))
 
     tables = cache(lambda rows: counted([own for own in rows if own], per_user))
 
     @cache
     def of_both(counts):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(map(one_group, counts))
 
     def law(rows):
@@ -104,14 +103,14 @@ def test_keys_from_the_data_are_within_epsilon_and_delta_on_a_box():
         if not any(counts):
             return Law({"not listed": arb(1)})
         law: dict[Any, Any] = {}
-        found = law_of(mechanism, sl.Scores(list(counts), monotone=True, public=False))
+        found = certify(mechanism, sl.Scores(list(counts), monotone=True, public=False))
         for (order, _), chance in of_kind(Law, found).chances.items():
             key = order or "not listed"
             law[key] = law.get(key, arb(0)) + chance
         return Law(law)
 
     def law(counts):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(one_group(one) for one in counts)
 
     before = list(itertools.product(range(3), repeat=2))

@@ -9,7 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.groups import larger_share, plain_share
+from shortlist.execute import larger_share, plain_share
 from tests.helpers.typed import of_kind, present
 
 MANY = 60

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.cli.app import app
-from shortlist.cli.options import read_end
-from shortlist.quantile_request import QuantileRequest
+from shortlist.cli.releases import read_argument
 from shortlist.scores import Grid, Scores, Votes
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.open_values import open_values
@@ -154,7 +153,7 @@ def test_quantiles_of_a_table_come_in_the_kind_of_its_values(tmp_path):
         release.plot()
 
 
-def test_arrays_and_series_have_one_number_for_each_person():
+def test_arrays_and_series_have_one_number_for_each_person(tmp_path):
     ages = [31, 44, 27, 65, 38] * 400
     for rows in (ages, np.array(ages), pl.Series(ages), pd.Series(ages), np.array(ages, float)):
         assert sl.quantile(rows, lower=0, upper=120, step=1, epsilon=2.0).item == 38
@@ -162,7 +161,9 @@ def test_arrays_and_series_have_one_number_for_each_person():
     assert sl.quantile(days, lower=DAY, upper=LAST, epsilon=5.0).item == DAY + datetime.timedelta(days=4)
     assert sl.quantile([], lower=0, upper=3, epsilon=1.0).item in range(4)
     for rows in ([1, 2], [1, 2.5], [1, None], [], np.zeros(0), np.zeros(0, int)):  # no value changes the grid
-        assert QuantileRequest.of(rows, value=None, **{**WORDS, "user": None}).empty._content.grid == Grid.of(0, 9)  # type: ignore[union-attr]
+        ledger = sl.Ledger(tmp_path / f"{len(rows)}{type(rows)}.db", budget=sl.PureDP(9.0))
+        sl.quantile(rows, lower=0, upper=9, epsilon=1.0, ledger=ledger)
+        assert "numbers in memory, from 0 to 9 by 1" in str(ledger.entries()[0].source)
     assert sl.quantile([float("nan"), 2.0], lower=0, upper=3, step=1, epsilon=1.0).item in range(4)
 
 
@@ -261,15 +262,16 @@ def test_votes_show_nothing_to_other_mechanisms():
 
 
 def test_bounds_on_the_command_line_are_read_as_written():
-    assert [read_end("--lower", text) for text in ("-3", "0.5", "2024-01-01")] == [-3, 0.5, DAY]
+    assert [read_argument("lower", text) for text in ("-3", "0.5", "2024-01-01")] == [-3, 0.5, DAY]
     with pytest.raises(Exception, match="must be a number or a date"):
-        read_end("--lower", "SECRET")
+        read_argument("lower", "SECRET")
 
 
 def test_the_rule_is_public():
-    assert "permute-and-flip" in QuantileRequest.of(ROWS, value="v", **WORDS).why
-    assert QuantileRequest.of(ROWS, value="v", **{**WORDS, "method": "exponential"}).why == "named by the caller"
-    assert "not pure" in QuantileRequest.of(ROWS, value="v", **{**WORDS, "delta": 1e-6}).why
+    words: dict[str, Any] = {"user": "u", "value": "v", "lower": 0, "upper": 9, "epsilon": 1.0}
+    assert "permute-and-flip" in sl.quantile(ROWS, **words).why
+    assert sl.quantile(ROWS, **words, method="exponential").why == "named by the caller"
+    assert "not pure" in sl.quantile(ROWS, **words, delta=1e-6).why
 
 
 def test_json_has_the_quantiles_once():

@@ -14,9 +14,7 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Release, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, alike, certify, neighbours, prove
 from shortlist.cli.app import app
 from shortlist.mechanisms import (
     CanonicalTopK,
@@ -71,7 +69,7 @@ def test_negated_scores_keep_the_promise_on_a_box(mechanism, monotone):
     """By the library's own negation and its certified laws; a third of a pure charge is refuted there."""
 
     def law(x):
-        return law_of(mechanism, as_scores(Scores(list(x), monotone=monotone), largest=False))
+        return certify(mechanism, as_scores(Scores(list(x), monotone=monotone), largest=False))
 
     placed = hasattr(mechanism, "threshold")
     fewer = placed or (not monotone and isinstance(mechanism, StableTopK | GumbelTopKValues))
@@ -86,7 +84,7 @@ def test_negated_histograms_keep_the_promise_on_a_box():
     mechanism = NoisyHistogram(k=2, most=1, epsilon=1.0)
 
     def law(x):
-        return law_of(mechanism, as_scores(Scores(list(x), monotone=True), largest=False))
+        return certify(mechanism, as_scores(Scores(list(x), monotone=True), largest=False))
 
     pairs = [(x, y) for x, y in neighbours(3, 2, monotone=True) if sum(a != b for a, b in zip(x, y, strict=True)) == 1]
     same = partial(alike, exchangeable=True, shift_invariant=False)
@@ -117,7 +115,7 @@ def test_draws_of_the_smallest_follow_the_certified_law_of_negated_scores(asked)
     right, wrong = (
         {tuple(names[i] for i in one): float(chance.mid()) for one, chance in law.chances.items()}
         for law in (
-            of_kind(Law, law_of(mechanism, Scores(list(x), monotone=True))) for x in ([-4, -2, 0, -3], [4, 2, 0, 3])
+            of_kind(Law, certify(mechanism, Scores(list(x), monotone=True))) for x in ([-4, -2, 0, -3], [4, 2, 0, 3])
         )
     )
     cells = sorted(right)

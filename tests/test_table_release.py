@@ -11,7 +11,7 @@ from pyarrow import dataset
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.table_words import TABLE_WORDS
+from shortlist.query import TABLE_OPTIONS
 from shortlist.tables.count import OpenTable
 from shortlist.testing import seeded
 from tests.helpers.typed import present
@@ -46,7 +46,7 @@ def test_a_table_is_counted_and_released_in_one_call(kind, words, tmp_path):
         "parquet": lambda: tmp_path / "rows.parquet",
     }[kind]()
     ledger = sl.Ledger(tmp_path / "l.db", budget=PureDP(3.0))
-    counting = {name: words[name] for name in words if name in TABLE_WORDS | {"unit"}}
+    counting = {name: words[name] for name in words if name in TABLE_OPTIONS | {"unit"}}
     asking = {name: words[name] for name in words if name not in counting}
     apart = sl.top_k(sl.count(rows, **ASK, **counting), 2, epsilon=1.0, rng=seeded(1), **asking)
     paid: list[dict[str, Any]] = [{}, {"ledger": ledger, "purpose": "trees"}]
@@ -153,3 +153,19 @@ def test_a_table_that_cannot_be_read_says_that_its_charge_stays(tmp_path):
     with pytest.raises(ValueError, match="a quote opens") as caught:
         sl.top_k(rows, 1, item="what", candidates=known, **{**words, "ledger": None})
     assert not hasattr(caught.value, "__notes__")
+
+
+def test_without_room_in_the_ledger_not_even_the_header_is_looked_at(tmp_path):
+    (tmp_path / "rows.csv").write_text("who,what,n\n1,tea,1\n")
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.ApproxDP(0.5, 1e-3))
+    rows, known = str(tmp_path / "rows.csv"), ["tea", "milk", "water"]
+    words: dict[str, Any] = {"user": "nobody", "ledger": ledger, "epsilon": 1.0}
+    for ask in (
+        lambda: sl.top_k(rows, 1, item="what", candidates=known, **words),
+        lambda: sl.top_k(rows, 1, item="what", candidates=known, by="n", groups=["1", "2"], **words),
+        lambda: sl.keys(rows, item="what", delta=1e-5, **words),
+        lambda: sl.quantile(rows, value="n", lower=0, upper=9, **words),
+        lambda: sl.quantile(rows, value="n", lower=0, upper=9, by="what", groups=["tea", "milk"], **words),
+    ):
+        with pytest.raises(sl.BudgetExceeded):
+            ask()

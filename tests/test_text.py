@@ -18,8 +18,8 @@ import shortlist as sl
 from shortlist._files import write_table
 from shortlist._text import csv_table, page_safe, spreadsheet_safe, terminal_safe, text_table, width, with_margin
 from shortlist.pages.release_page import release_page
+from shortlist.studio.answers import PaidJob, Work
 from shortlist.studio.inputs import Folder
-from shortlist.studio.work import PaidJob, Work
 from tests.helpers.terminal import called
 from tests.helpers.typed import present
 
@@ -107,7 +107,7 @@ def test_the_command_line_writes_lists_that_are_safe(tmp_path):
 def test_the_studio_hands_out_a_list_that_is_safe(tmp_path):
     plan: Any = SimpleNamespace(question=SimpleNamespace(stem="top2", purpose="weekly"))
     job = PaidJob("job", plan, release=release_of(["=1+1", "\x1b[31mred"]))
-    _, _, content = present(Work(Folder.of(tmp_path)).download(job, "list.csv"))
+    _, content = present(Work(Folder.of(tmp_path)).download(job, "list.csv"))
     assert content.decode().split() == ["item", "[31mred", "'=1+1"]
 
 

@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from shortlist import tables as tables
     from shortlist import testing
     from shortlist import tuning as tuning
-    from shortlist.api import select, top_k
+    from shortlist.api import keys, quantile, quote, select, top_k
     from shortlist.audit import audit
     from shortlist.example import example
-    from shortlist.from_data import keys
     from shortlist.pages.summary import risk
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
-    from shortlist.quantiles import quantile
-    from shortlist.quotes import quote
     from shortlist.release import GroupedRelease, Release
     from shortlist.scores import GroupedScores, Scores
     from shortlist.tables import count
@@ -66,33 +63,19 @@ __all__ = [
     "tune",
 ]
 
-_ON_DEMAND = {
-    "ZCDP": "shortlist.privacy",
-    "ApproxDP": "shortlist.privacy",
-    "Binomial": "shortlist.privacy",
-    "BudgetExceeded": "shortlist.privacy",
-    "GroupedRelease": "shortlist.release",
-    "GroupedScores": "shortlist.scores",
-    "Ledger": "shortlist.privacy",
-    "NegativeBinomial": "shortlist.privacy",
-    "Poisson": "shortlist.privacy",
-    "PureDP": "shortlist.privacy",
-    "Release": "shortlist.release",
-    "Scores": "shortlist.scores",
-    "audit": "shortlist.audit",
-    "compare": "shortlist.planning",
-    "count": "shortlist.tables",
-    "epsilon_for": "shortlist.planning",
-    "example": "shortlist.example",
-    "keys": "shortlist.from_data",
-    "risk": "shortlist.pages.summary",
-    "plan": "shortlist.planning",
-    "quantile": "shortlist.quantiles",
-    "quote": "shortlist.quotes",
-    "select": "shortlist.api",
-    "top_k": "shortlist.api",
-    "tune": "shortlist.tuning",
+_HOMES = {
+    "api": "keys quantile quote select top_k",
+    "audit": "audit",
+    "example": "example",
+    "pages.summary": "risk",
+    "planning": "compare epsilon_for plan",
+    "privacy": "ZCDP ApproxDP Binomial BudgetExceeded Ledger NegativeBinomial Poisson PureDP",
+    "release": "GroupedRelease Release",
+    "scores": "GroupedScores Scores",
+    "tables": "count",
+    "tuning": "tune",
 }
+_ON_DEMAND = {name: f"shortlist.{home}" for home, names in _HOMES.items() for name in names.split()}
 """Where the names live. All are imported when first used: `import shortlist` is quick, and the command line takes over
 signals before anything that takes time is loaded."""
 
@@ -101,20 +84,9 @@ _ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing", "tu
 
 _DRAWS = ("numpy.ma", "flint")
 _LAWS = (*_DRAWS, "scipy.special")
-_LATER = {
-    "compare": _LAWS,
-    "epsilon_for": _LAWS,
-    "keys": _LAWS,
-    "mechanisms": _DRAWS,
-    "plan": _LAWS,
-    "planning": _LAWS,
-    "quantile": _LAWS,
-    "quote": _LAWS,
-    "select": _DRAWS,
-    "top_k": _DRAWS,
-    "tune": _LAWS,
-    "tuning": _LAWS,
-}
+_LATER = dict.fromkeys(("mechanisms", "select", "top_k"), _DRAWS) | dict.fromkeys(
+    ("compare", "epsilon_for", "keys", "plan", "planning", "quantile", "quote", "tune", "tuning"), _LAWS
+)
 """What others wrote and their first call would import inside functions. It comes first: a room is an attribute once it
 is imported."""
 

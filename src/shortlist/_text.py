@@ -156,7 +156,7 @@ def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NO
     Gaps have as many digits as the values beside them.
     """
     shown = {
-        name: [f"{cell:,.6g}" if name in numbers and cell is not None else _said(cell) for cell in cells]
+        name: [f"{cell:,.6g}" if name in numbers and cell is not None else _cell_text(cell) for cell in cells]
         for name, cells in columns.items()
     }
     if "margin" in numbers and "margin" in shown:
@@ -179,7 +179,7 @@ def _to_digit(number: float, digits: int) -> str:
     return _decimal(round(Fraction(number) / step) * step, digits) if math.isfinite(number) else f"{number:g}"
 
 
-def _said(cell: object) -> str:
+def _cell_text(cell: object) -> str:
     return "" if cell is None else terminal_safe(str(cell))
 
 
@@ -234,12 +234,12 @@ def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> st
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """What somebody may have meant who wrote `word`, as the end of a sentence; empty if nothing is near.
 
-    >>> meant("epsilom", ["epsilon", "delta"])
+    >>> suggest("epsilom", ["epsilon", "delta"])
     "; did you mean 'epsilon'?"
-    >>> meant("colour", ["epsilon", "delta"])
+    >>> suggest("colour", ["epsilon", "delta"])
     ''
     """
     names = list(known)
@@ -268,7 +268,7 @@ def other_word(word: str, known: Iterable[str], said: Mapping[str, str] = SAID) 
     names = list(known)
     other = said.get(word, "")
     told = re.match(r"; write (\w+)", other)
-    return other if told is not None and told[1] in names else meant(word, names)
+    return other if told is not None and told[1] in names else suggest(word, names)
 
 
 def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> str:
@@ -285,35 +285,11 @@ def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> st
     rows = [heads, ["-" * wide for wide in widths], *zip(*columns.values(), strict=True)]
     ends = [name in right for name in columns]
 
-    def placed(cell: str, wide: int, end: bool) -> str:
+    def align(cell: str, wide: int, end: bool) -> str:
         blanks = " " * (wide - width(cell))
         return blanks + cell if end else cell + blanks
 
-    return "\n".join("  ".join(map(placed, row, widths, ends)).rstrip() for row in rows)
-
-
-TOKENS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|.""", re.DOTALL)
-"""Of how a mechanism is written: texts in quotes, and other characters one by one."""
-READ, SHOWN = 20_000, 300
-"""Characters of it that are read, and shown."""
-
-
-def without_arguments(mechanism: str) -> str:
-    """The names of mechanisms and what they are for, without how they are set.
-
-    >>> without_arguments("k=1 by NoisyMax(budget=PureDP(epsilon=1.0)) for 'CH', 'a (b'; 1 per user")
-    "k=1 by NoisyMax for 'CH', 'a (b'; 1 per user"
-    """
-    shown, depth, before = "", 0, ""
-    for token in TOKENS.findall(mechanism[:READ]):
-        if token == "(" and (depth or before.isalnum()):
-            depth += 1
-        elif token == ")" and depth:
-            depth -= 1
-        elif not depth:
-            shown += token
-        before = token
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
+    return "\n".join("  ".join(map(align, row, widths, ends)).rstrip() for row in rows)
 
 
 Called = TypeVar("Called", bound=Callable[..., Any])
@@ -340,35 +316,30 @@ def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
     """
 
     def kind(function: Called) -> Called:
-        code = function.__code__
-        first = code.co_varnames[: code.co_argcount]
-        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        known = {*first, *named}
-        judges = bool(code.co_flags & CO_VARKEYWORDS)
-
         @wraps(function)
-        def called(*arguments: Any, **words: Any) -> Any:
-            if not judges and not words.keys() <= known:
-                word = min(words.keys() - known)
-                hint = said.get(word) or other_word(word, [*first, *named]) or f"; see help({name})"
-                raise TypeError(f"{name} knows no word {word!r}{hint}")
+        def call(*arguments: Any, **words: Any) -> Any:
             try:
                 return function(*arguments, **words)
             except TypeError as error:
                 trace = error.__traceback__
                 if trace is None or trace.tb_next is not None:  # of the function itself, which was called
                     raise
-            raise TypeError(_unfit(function, name, first, named, arguments, words))
+            raise TypeError(f"{name} {_explain_call(function, name, arguments, words, said)}")
 
-        return cast(Called, called)
+        return cast(Called, call)
 
     return kind
 
 
-def _unfit(
-    function: Any, name: str, first: tuple[str, ...], named: tuple[str, ...], arguments: Any, words: dict[str, Any]
-) -> str:
+def _explain_call(function: Any, name: str, arguments: Any, words: dict[str, Any], said: dict[str, str]) -> str:
     """Why a function cannot be called so; no value is shown but a number that goes by another name."""
+    code = function.__code__
+    first = code.co_varnames[: code.co_argcount]
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    unknown = words.keys() - {*first, *named}
+    if unknown and not code.co_flags & CO_VARKEYWORDS:
+        word = min(unknown)
+        return f"knows no word {word!r}{said.get(word) or other_word(word, [*first, *named]) or f'; see help({name})'}"
     own = [one for one in first if one != "self"]
     given = len(arguments) - len(first) + len(own)
     if given > len(own):
@@ -376,11 +347,11 @@ def _unfit(
         alone = f"takes {' and '.join(own)} alone without {'its name' if len(own) == 1 else 'their names'}"
         number = arguments[len(first)]
         value = f"{number}" if type(number) in (int, float) and word != "parallel" else EXAMPLES.get(word, "...")
-        return f"{name} {alone if own else 'takes everything by name'}: write {word}={value}, for example"
+        return f"{alone if own else 'takes everything by name'}: write {word}={value}, for example"
     optional = {*own[len(own) - len(function.__defaults__ or ()) :], *(function.__kwdefaults__ or {})}
     missing = [one for one in (*own[given:], *named) if one not in optional and one not in words]
     if missing:
         written = ", ".join(f"{one}={EXAMPLES.get(one, '...')}" for one in missing)
-        return f"{name} needs {' and '.join(missing)}: write {written}, for example"
+        return f"needs {' and '.join(missing)}: write {written}, for example"
     twice = [one for one in own[:given] if one in words]
-    return f"{name} has {' and '.join(twice)} twice, in its place and by name: write it once"
+    return f"has {' and '.join(twice)} twice, in its place and by name: write it once"

@@ -1,54 +1,45 @@
-"""From a question to a release in one call."""
+"""The calls: their arguments and what they promise. Each makes a `Query` and has it executed, or quoted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from inspect import signature
+from typing import Any, TypedDict, Unpack, cast, overload
 
 from shortlist._arrays import checked_flag
-from shortlist._files import leave_spill_folder
-from shortlist._runtime import late
-from shortlist._text import kind_of_words, other_word
-from shortlist.choose import budget_within, mechanism_for, warn_if_absurd
-from shortlist.errors import bad_type
-from shortlist.groups import grouped
-from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
-from shortlist.mechanisms.base import check_ledger, check_source
-from shortlist.paid_release import Booked
+from shortlist._text import kind_of_words
+from shortlist.execute import execute, quote_query
+from shortlist.mechanisms import Mechanism
 from shortlist.privacy import Guarantee, Ledger
+from shortlist.query import WITHOUT_PRICE, GroupOptions, Query, ReadingOptions, TableOptions
 from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import GroupedScores, PlainWords, Scores, as_scores
-from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
-
-if TYPE_CHECKING:
-    from shortlist.table_release import Table
+from shortlist.scores import Bound, GroupedScores, PerUser, Scores
 
 
-KNOWN = GroupWords.__annotations__.keys()
-"""Beside those in the signatures of `select` and `top_k`."""
-
-
-SEVERAL = ("k", "parallel", "ordered", "values", "gaps", "limit", "at_least")
-"""What `top_k` alone knows."""
-
-
-class OneWords(TableWords, total=False):
-    """The words of `select`."""
+class PriceOptions(TypedDict, total=False):
+    """What may run, what it may cost, and who pays."""
 
     epsilon: float | None
     delta: float | None
     budget: Guarantee | None
     method: str
-    largest: bool
     allow_large: bool
     rng: Source | None
     ledger: Ledger | None
     purpose: str
 
 
-class ListWords(OneWords, total=False):
-    """The words of `top_k`."""
+class SelectOptions(TableOptions, PriceOptions, total=False):
+    """The options of `select`."""
+
+    largest: bool
+
+
+class TopKOptions(SelectOptions, total=False):
+    """The options of `top_k`."""
 
     ordered: bool
     values: bool
@@ -59,12 +50,12 @@ class ListWords(OneWords, total=False):
 
 @overload
 def select(  # type: ignore[overload-overlap]
-    scores: GroupedScores, **words: Unpack[OneWords]
+    scores: GroupedScores, **words: Unpack[SelectOptions]
 ) -> GroupedRelease: ...
 @overload
-def select(scores: object, **words: Unpack[OneWords]) -> Release: ...
+def select(scores: object, **words: Unpack[SelectOptions]) -> Release: ...
 @overload
-def select(scores: object, *, by: str | Iterable[str], **words: Unpack[OneWords]) -> GroupedRelease: ...
+def select(scores: object, *, by: str | Iterable[str], **words: Unpack[SelectOptions]) -> GroupedRelease: ...
 @kind_of_words("select")
 def select(
     scores: object,
@@ -78,7 +69,7 @@ def select(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Unpack[GroupWords],
+    **question: Unpack[GroupOptions],
 ) -> Release | GroupedRelease:
     """Release one winner; one for each group of `GroupedScores`.
 
@@ -124,26 +115,12 @@ def select(
     >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
     0
     """
-    return _answered(
-        scores,
-        1,
-        epsilon=epsilon,
-        delta=delta,
-        budget=budget,
-        method=method,
-        ordered=True,
-        largest=largest,
-        allow_large=allow_large,
-        rng=rng,
-        ledger=ledger,
-        purpose=purpose,
-        question=question,
-    )
+    return execute(Query.of("select", locals()))
 
 
 @overload
 def top_k(  # type: ignore[overload-overlap]
-    scores: GroupedScores, k: int | Mapping[Any, int] | None, **words: Unpack[ListWords]
+    scores: GroupedScores, k: int | Mapping[Any, int] | None, **words: Unpack[TopKOptions]
 ) -> GroupedRelease: ...
 @overload
 def top_k(  # type: ignore[overload-overlap]
@@ -151,13 +128,13 @@ def top_k(  # type: ignore[overload-overlap]
     k: int | Mapping[Any, int] | None,
     *,
     parallel: bool = False,
-    **words: Unpack[ListWords],
+    **words: Unpack[TopKOptions],
 ) -> GroupedRelease: ...
 @overload
-def top_k(scores: object, k: int | None, **words: Unpack[ListWords]) -> Release: ...
+def top_k(scores: object, k: int | None, **words: Unpack[TopKOptions]) -> Release: ...
 @overload
 def top_k(
-    scores: object, k: int | Mapping[Any, int] | None, *, by: str | Iterable[str], **words: Unpack[ListWords]
+    scores: object, k: int | Mapping[Any, int] | None, *, by: str | Iterable[str], **words: Unpack[TopKOptions]
 ) -> GroupedRelease: ...
 @kind_of_words("top_k")
 def top_k(
@@ -179,7 +156,7 @@ def top_k(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Unpack[GroupWords],
+    **question: Unpack[GroupOptions],
 ) -> Release | GroupedRelease:
     """Release the k best candidates: as a set, or best first with `ordered=True`; of many groups, a list for each.
 
@@ -244,80 +221,280 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method,
-            "ordered": ordered, "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
-    return _answered(
-        scores,
-        k,
-        parallel=parallel,
-        at_least=at_least,
-        allow_large=allow_large,
-        rng=rng,
-        ledger=ledger,
-        purpose=purpose,
-        question=question,
-        **plan,
-    )
+    return execute(Query.of("top_k", locals()))
 
 
-def _answered(
-    scores: object,
-    k: Any,
+@kind_of_words(
+    "keys",
+    by="; names for each group: top_k(rows, k, by=..., epsilon=..., delta=..., user=..., item=...)",
+    k="; for so many of them: top_k(rows, k, epsilon=..., delta=..., user=..., item=...)",
+    candidates="; of a public list: top_k(rows, k, candidates=..., epsilon=..., user=..., item=...)",
+)
+def keys(
+    rows: object,
     *,
-    question: GroupWords,
-    parallel: bool = False,
+    user: str,
+    item: str | Iterable[str],
+    most: int | None = None,
+    where: str | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    budget: Guarantee | None = None,
+    weighted: bool | None = None,
+    values: bool = True,
     at_least: float | None = None,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
+    separator: str | None = None,
     allow_large: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **plan: Any,
+    progress: Callable[[float], None] | None = None,
+) -> Release:
+    """Release every name that enough people hold, with a noisy count of each: no public list is needed.
+
+    Each person counts for at most `most` names, so that one bar serves for all names, however many there are.
+
+    Parameters
+    ----------
+    rows
+        As in `sl.count`: a path or glob, a frame, a DuckDB relation, an Ibis table or a Spark DataFrame.
+    user, item
+        Columns by name. Several item columns make one name: `item=["artist", "title"]`.
+    most
+        For how many names each person counts, a public number. None lets each person share one vote among up to 64
+        names, which does well where people hold different numbers of them; if everybody holds one, write `most=1`.
+    where
+        Which rows count, as text: `"week >= 40"` (as in `sl.count`).
+    epsilon, delta, budget
+        What it may cost: `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is
+        taken too. A delta is needed: it is the chance that a name is shown which one person alone brought.
+    weighted
+        Whether each person shares one vote among the names; None: if no `most` was given.
+    values
+        Whether counts come with the names. With `most` they are people for whom the name counts; weighted, a quarter
+        of the budget measures how many people hold it.
+    at_least
+        Leave out names whose noisy count is below it. It looks at released counts alone, and costs nothing.
+    unit, memory, multiline, separator
+        As in `sl.count`.
+    allow_large
+        True: do not warn of an epsilon above 30, which promises nobody anything.
+    rng
+        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
+    ledger, purpose
+        Where the charge is booked, durably, before a row is read; and what for.
+    progress
+        A function that is told the share of the rows that were read, from 0 to 1: 0 when what was asked for is paid
+        and reading begins. In between it is told for files alone.
+
+    Returns
+    -------
+    Release
+        with the names as `items`, the largest count first, `values`, and `margins`; a set without values.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        in one sentence that shows nothing of the table; nothing is booked if a row was not read yet.
+    BudgetExceeded
+        if the ledger has no room: nothing is booked and nothing looked at.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"who": range(600), "what": ["tea"] * 400 + ["milk"] * 199 + ["a secret"]})
+    >>> keys(rows, user="who", item="what", most=1, epsilon=1.0, delta=1e-6).items
+    ['tea', 'milk']
+    """
+    return cast(Release, execute(Query.of("keys", locals())))
+
+
+class QuantileOptions(ReadingOptions, PriceOptions, total=False):
+    """The options of `quantile`."""
+
+    user: str | None
+    value: str | None
+    q: float | Fraction | Iterable[float | Fraction]
+    lower: Bound | None
+    upper: Bound | None
+    step: Any
+    per_user: PerUser
+    groups: Iterable[Any] | None
+    groups_per_user: int | None
+    unit: str
+
+
+@overload
+def quantile(rows: object, **words: Unpack[QuantileOptions]) -> Release: ...
+@overload
+def quantile(rows: object, *, by: str | Iterable[str], **words: Unpack[QuantileOptions]) -> GroupedRelease: ...
+@kind_of_words("quantile", item='; the column of numbers is value="age"')
+def quantile(
+    rows: object,
+    *,
+    user: str | None = None,
+    value: str | None = None,
+    q: float | Fraction | Iterable[float | Fraction] = 0.5,
+    lower: Bound | None = None,
+    upper: Bound | None = None,
+    step: Any = None,
+    per_user: PerUser = "share",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    budget: Guarantee | None = None,
+    method: str = "auto",
+    by: str | Iterable[str] | None = None,
+    groups: Iterable[Any] | None = None,
+    groups_per_user: int | None = None,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
+    separator: str | None = None,
+    allow_large: bool = False,
+    rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
+    progress: Callable[[float], None] | None = None,
 ) -> Release | GroupedRelease:
-    """One release, or one for each group; `plan` are the words by which `mechanism_for` chooses."""
-    check_words(question)
-    table = None if TABLE_WORDS.isdisjoint(question) else _table(scores, question)
-    words = cast(PlainWords, {} if table is not None else question)
-    groups = grouped(scores if table is None else None, parallel, words)
-    has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
-    least = check_least(at_least, has_values)
-    if ledger is not None:
-        plan |= budget_within(ledger, plan.get("epsilon"), plan.get("delta"), plan.get("budget"))
-    if table is not None:
-        release = table.released(k, least, plan, allow_large=allow_large, rng=rng, ledger=ledger, purpose=purpose)
-        leave_spill_folder()
-        return release
-    if groups is not None:
-        request = group_request(groups, k, least, **plan)
-        warn_if_absurd(request.guarantee, allow_large)
-        source = check_source(rng)
-        check_ledger(ledger)
-        reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
-        return request.released(groups, source, reservation)
-    data = as_scores(scores, **words)
-    most, weighed = data.most, data._capped is not None
-    mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
-    warn_if_absurd(mechanism.guarantee, allow_large)
-    data, source = turned(data, bool(plan["largest"])), check_source(rng)
-    check_ledger(ledger)
-    if ledger is None:
-        drawn = mechanism.release(data, rng=source)
-    else:
-        said = shown_in_words(mechanism, keeps_order, least)
-        drawn = Booked.of(mechanism, data, ledger, purpose, source, said).release(data, source)
-    return finished(drawn, why if plan["method"] == "auto" else "", keeps_order, k, least)
+    """Release a median, or other quantiles, of one number per person; of many groups, for each.
+
+    Parameters
+    ----------
+    rows
+        As in `sl.count`: a path or glob, a frame, a DuckDB relation, an Ibis table or a Spark DataFrame; or a list, an
+        array or a series with one number for each person.
+    user, value
+        Columns by name, of a table; the values are numbers or dates. `user=None` says that each row is a person of its
+        own: your word, as for an array. Rows without a user or a value are left out.
+    q
+        From 0 to 1: one number or several, increasing; 0.5 is the median.
+    lower, upper
+        The range: public numbers, or dates, that you choose. What lies outside counts at its ends.
+    step
+        How fine an answer is, a public number. Without it a day between dates, 1 where both ends are written as whole
+        numbers (0, not 0.0), otherwise about a millionth of the range. Coarser is more accurate in rank.
+    per_user
+        What a person with several rows counts for: `"share"` shares one vote among them; `"median"` (the lower one),
+        `"mean"`, `"min"`, `"max"` and `"sum"` make one number of them, in whole steps.
+    epsilon, delta, budget
+        What all of it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
+        `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho)` is taken too.
+    method
+        `"permute-and-flip"`, for pure budgets, `"exponential"` for all; `"auto"` takes the first where it can.
+    by, groups, groups_per_user
+        Quantiles for each group, as in `sl.count(..., by="country", groups=["CH", "DE"])`: columns by name, the public
+        keys, which are needed, and in how many groups one person counts (1 if not said; a vote in each of them). All
+        groups together cost `epsilon`.
+    unit, memory, multiline, separator
+        As in `sl.count`.
+    allow_large
+        True: do not warn of an epsilon above 30, which promises nobody anything.
+    rng
+        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
+    ledger, purpose
+        Where the charge is booked, durably, before a row is read; and what for.
+    progress
+        A function that is told the share of the rows that were read, from 0 to 1: 0 when what was asked for is paid
+        and reading begins. In between it is told for files alone.
+
+    Returns
+    -------
+    Release
+        with the quantiles as `values` (and `items`), in the order of `q`; with `by` a `GroupedRelease`, a mapping from
+        key to `Release`.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        in one sentence that shows nothing of the table; nothing is booked if a row was not read yet.
+    BudgetExceeded
+        if the ledger has no room: nothing is booked and nothing looked at.
+
+    Examples
+    --------
+    >>> ages = [31, 44, 27, 65, 38] * 200
+    >>> quantile(ages, q=0.5, lower=0, upper=120, epsilon=1.0).values
+    [38]
+    """
+    return execute(Query.of("quantile", locals()))
 
 
-def check_words(question: GroupWords) -> None:
-    """Refuse a word that nobody knows, with the one that may be meant."""
-    if not question.keys() <= KNOWN:
-        word = min(question.keys() - KNOWN)
-        if word in SEVERAL:
-            raise bad_type(f"{word} is not for select, which releases one winner: write top_k(..., ${word}=...)")
-        near = other_word(word, [*ListWords.__annotations__, "k", "parallel"])
-        raise TypeError(f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a call would run and cost.
+
+    Parameters
+    ----------
+    mechanism
+        What would draw; for groups whose k differ, that of the first.
+    why
+        Why it was chosen, in words; nothing if the caller named it.
+    guarantee
+        What one person is promised of all of it.
+    charge
+        What a ledger would book, if it has room for that: the guarantee, or a finer statement of it; once the header
+        of the table is looked at, it may be finer still, for the number of candidates is sure then.
+    candidates
+        How many candidates there are, where they are public and told without an engine.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> sl.quote(sl.top_k, [900, 20, 500], k=2, epsilon=1.0, monotone=True).guarantee
+    PureDP(epsilon=1.0)
+    """
+
+    mechanism: Mechanism
+    why: str
+    guarantee: Guarantee
+    charge: Guarantee
+    candidates: int | None = None
 
 
-def _table(rows: object, question: GroupWords) -> Table:
-    """A table and what is asked of it; what counts tables is loaded when there is one."""
-    table: Table = late("shortlist.table_release", "Table").of(rows, question)
-    return table
+def quote(release: Callable[..., Any], rows: object, *k: Any, header: bool = False, **words: Any) -> Quote:
+    """What a call of `top_k`, `select`, `keys` or `quantile` would run and cost; no row is read, nothing is booked.
+
+    Promise: it follows from public facts alone. Of a table not even the names of the columns are looked at, unless
+    `header=True` says so; of a public list of candidates the number counts.
+
+    Parameters
+    ----------
+    release
+        `sl.top_k`, `sl.select`, `sl.keys` or `sl.quantile`.
+    rows, k
+        What is given to it first, as it would be.
+    header
+        True: look at the names and types of the table's columns too, as the call itself does before it books.
+    **words
+        All other words of that call. `ledger`, `purpose`, `rng`, `allow_large` and `progress` may be among them, and
+        change nothing.
+
+    Returns
+    -------
+    Quote
+        with the mechanism, why it is chosen, the guarantee and what a ledger would book.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        as the call itself would, from public facts alone.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> words = {"user": "user_id", "item": "film", "candidates": ["Alien", "Heat", "Ran"], "epsilon": 0.5}
+    >>> sl.quote(sl.top_k, "rentals.csv", k=2, **words).guarantee
+    PureDP(epsilon=0.5)
+    """
+    if release not in (top_k, select, keys, quantile):
+        raise TypeError("release must be sl.top_k, sl.select, sl.keys or sl.quantile")
+    bound = signature(release).bind(
+        rows, *k, **{name: word for name, word in words.items() if name not in WITHOUT_PRICE}
+    )
+    bound.apply_defaults()
+    query = Query.of(release.__name__, bound.arguments)
+    plan, candidates = quote_query(query, header=checked_flag("header", header))
+    return Quote(plan.first.mechanism, plan.first.why, plan.guarantee, plan.charge, candidates)

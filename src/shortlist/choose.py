@@ -1,4 +1,4 @@
-"""The public rule behind `method="auto"`.
+"""The public rule behind `method="auto"`, and what a named method builds.
 
 It looks at public facts alone: k, the budget, and whether an order is wanted. Never at a score.
 """
@@ -6,19 +6,13 @@ It looks at public facts alone: k, the budget, and whether an order is wanted. N
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypedDict
+from typing import NamedTuple
 
-import numpy as np
-
-from shortlist._arrays import checked_flag, checked_flags
-from shortlist._text import meant
-from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
-from shortlist.errors import PrivacyWarning, Text, bad_value
-from shortlist.mechanisms import Mechanism
+from shortlist._text import suggest
+from shortlist.errors import bad_value
+from shortlist.mechanisms import KeySet, Mechanism, Quantile
 from shortlist.mechanisms.base import (
     FEW_NAMES,
     MANY_NAMES,
@@ -27,14 +21,14 @@ from shortlist.mechanisms.base import (
     check_budget,
     check_delta_budget,
     check_k,
-    check_ledger,
     check_limit,
 )
-from shortlist.mechanisms.partition import choice_of, offers_choice
+from shortlist.mechanisms.partition import FEW, choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.query import Query
 from shortlist.scores import check_smallest
 
 FEWEST_GUARDED, MOST_GUARDED = 8, 100
@@ -45,121 +39,105 @@ MEASURED = (
     "measured-set",
     "MeasuredSet, the default for values: it selects items, then measures each with fresh noise",
 )
-LARGE_DELTA = 1e-3
 LARGEST_ONLY = {
     method.name for entry in ENTRIES if getattr(entry.kind, "largest_only", False) for method in entry.methods
 }
 """Methods that take no negated scores."""
-REMEMBERED = frozenset({type(None), bool, int, float, str, np.int64, np.float64, PureDP, ZCDP, ApproxDP})
-"""Kinds of words that never change and are equal where they mean the same; of a class made of one nobody knows that."""
+QUANTILE_NOISE = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}
+"""The methods of `quantile`, and the noise of each."""
 
 
-class BudgetWords(TypedDict):
-    """What may be spent, as it is written."""
+class Facts(NamedTuple):
+    """What is public of a source and matters for the choice."""
 
-    epsilon: float | None
-    delta: float | None
-    budget: Guarantee | None
+    public: bool = True
+    """Whether the candidates are a public list."""
+    most: int | None = None
+    """How many candidates one user counts for, where that is bounded."""
+    weighed: bool = False
+    """Whether rows are counted without a public list, which makes capped weights too."""
 
 
-def checked_budget_of(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
-    """What may be spent, whichever way it was written."""
+class Choice(NamedTuple):
+    """What will draw."""
+
+    mechanism: Mechanism
+    why: str
+    """Empty if the caller named it."""
+    keeps_order: bool
+    """Whether its order is released."""
+    names_from_data: bool = False
+    """Whether delta is the probability that an item which one user alone has comes out."""
+
+
+def check_any_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
+    """Return the budget, whichever way it was written."""
     return check_budget(epsilon, budget) if delta is None else check_delta_budget(epsilon, delta, budget)
 
 
-def budget_within(
-    ledger: Ledger | None, epsilon: float | None, delta: float | None, budget: Guarantee | None
-) -> BudgetWords:
-    """The same words; where a ledger has a hair less than they ask for, what it has (`Ledger.within`)."""
-    check_ledger(ledger)
-    words: BudgetWords = {"epsilon": epsilon, "delta": delta, "budget": budget}
-    if ledger is None:
-        return words
-    whole = checked_budget_of(epsilon, delta, budget)
-    part = ledger.within(whole)
-    return words if part == whole else {"epsilon": None, "delta": None, "budget": part}
+def choose(query: Query, facts: Facts, k: int | None, budget: Budget) -> Choice:
+    """Return the mechanism that answers one list of a query, from public facts alone: its cost is known before scores.
 
-
-def mechanism_for(
-    k: int | None,
-    *,
-    public: bool,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    budget: Guarantee | None = None,
-    method: str = "auto",
-    ordered: bool = False,
-    values: bool = False,
-    gaps: bool = False,
-    limit: int | None = None,
-    most: int | None = None,
-    weighed: bool = False,
-    largest: bool = True,
-) -> tuple[Mechanism, str, bool]:
-    """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
-
-    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
-    `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
-    such a list, which makes capped weights too. For the smallest (`largest=False`) the mechanism gets negated scores.
+    For the smallest (`largest=False`) the mechanism gets negated scores.
     """
-    words = (k, public, epsilon, delta, budget, method, ordered, values, gaps, limit, most, weighed, largest)
-    choose = _chosen if REMEMBERED.issuperset(map(type, words)) else _chosen.__wrapped__
-    mechanism, why, keeps_order, own_name = choose(*words)
-    if own_name > LARGE_DELTA:
-        warnings.warn(
-            PrivacyWarning(
-                Text(
-                    f"$delta={own_name:g} lets one person's own item out with that chance; "
-                    "write a delta well below one over the number of people"
-                )
-            ),
-            stacklevel=_calls_inside(),
-        )
-    return mechanism, why, keeps_order
-
-
-@lru_cache(typed=True)
-def _chosen(
-    k: int | None,
-    public: bool,
-    epsilon: float | None,
-    delta: float | None,
-    budget: Guarantee | None,
-    method: str,
-    ordered: bool,
-    values: bool,
-    gaps: bool,
-    limit: int | None,
-    most: int | None,
-    weighed: bool,
-    largest: bool,
-) -> tuple[Mechanism, str, bool, float]:
-    """`mechanism_for`, and the chance that one's own item comes out: by public facts alone, so it is remembered."""
+    if query.call == "quantile":
+        return _choose_quantile(query, budget)
+    if query.call == "keys":
+        return _choose_keys(query, budget)
     wanted = None if k is None else check_k(k)
-    paid = checked_budget_of(epsilon, delta, budget)
-    ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
+    limit = None if query.limit is None else check_limit(query.limit, 1)
+    request = Request(
+        wanted, budget, query.ordered, query.values, query.gaps, facts.public, limit, facts.most, facts.weighed
+    )
+    return choose_mechanism(request, query.method, query.largest)
+
+
+def choose_mechanism(request: Request, method: str = "auto", largest: bool = True) -> Choice:
+    """Return the mechanism of this method for a list, or the one that the rule takes."""
     if not isinstance(method, str) or method not in ("auto", *METHODS):
-        near = meant(method, METHODS) if isinstance(method, str) else ""
+        near = suggest(method, METHODS) if isinstance(method, str) else ""
         known = near or f"; write one of 'auto', {', '.join(map(repr, METHODS))}"
         raise bad_value(f"$method={method!r} is not known{known}")
-    rows = None if limit is None else check_limit(limit, 1)
-    request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
+    return _build(request, method, largest)
+
+
+@lru_cache
+def _build(request: Request, method: str, largest: bool) -> Choice:
     named = None if method == "auto" else METHODS[method]
-    name, why = choose_method(request) if method == "auto" else (method, "")
+    name, why = choose_method(request) if named is None else (method, "")
     chosen = METHODS[name]
     unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
     if not largest:
-        check_smallest(public)
+        check_smallest(request.public)
         if chosen.name in LARGEST_ONLY:
             raise bad_value(
                 f'$method={chosen.name!r} is about the largest scores alone; with $largest=False write $method="auto"'
             )
     (_check_unlisted if unlisted else _check_listed)(request, named)
     mechanism = chosen.build(request)
-    if ordered and not (mechanism.ordered or values) and wanted != 1:
+    if request.ordered and not (mechanism.ordered or request.values) and request.k != 1:
         raise bad_value(f'$method={chosen.name!r} releases a set: for its order write $method="auto"')
-    own_name = getattr(paid, "delta", 0.0) if unlisted else 0.0
-    return mechanism, why, ordered or values or chosen.gaps, own_name
+    return Choice(mechanism, why, request.ordered or request.values or chosen.gaps, unlisted)
+
+
+def _choose_quantile(query: Query, budget: Budget) -> Choice:
+    if not isinstance(query.method, str) or query.method not in QUANTILE_NOISE:
+        raise bad_value(f"$method must be one of {', '.join(map(repr, QUANTILE_NOISE))}")
+    mechanism = Quantile(q=query.q, budget=budget, noise=QUANTILE_NOISE[query.method])  # type: ignore[arg-type]
+    why = "Quantile with Gumbel noise (the exponential mechanism), the default under budgets that are not pure"
+    if mechanism.noise == "exponential":
+        why = "Quantile with exponential noise (permute-and-flip), the default under pure DP"
+    return Choice(mechanism, why if query.method == "auto" else "", True)
+
+
+def _choose_keys(query: Query, budget: Budget) -> Choice:
+    mechanism = KeySet(most=query.most, budget=budget, weighted=query.weighted, values=query.values)
+    why = f"each person counts for at most {mechanism.most} names: Gaussian noise, and counts come free"
+    if mechanism.weighted:
+        why = f"each person shares one vote among up to {mechanism.most} names, so the bar is the same for all of them"
+    elif mechanism.most is not None and mechanism.most <= FEW and not isinstance(budget, ZCDP):
+        why = f"each person counts for at most {mechanism.most}: truncated geometric noise has the lowest bar"
+    return Choice(mechanism, why, True)
 
 
 def choose_method(request: Request) -> tuple[str, str]:
@@ -203,7 +181,7 @@ def choose_method(request: Request) -> tuple[str, str]:
 
 
 def _choose_unlisted(request: Request) -> tuple[str, str]:
-    """The same where the candidates, or how many of them, come from the data."""
+    """Return the same where the candidates, or how many of them, come from the data."""
     k, most = request.k, request.most
     if k is None:
         return "stable", "StableTopK, because k=None: the data choose k where the scores drop"
@@ -265,7 +243,7 @@ def _gains_by_delta(k: int, budget: ApproxDP) -> bool:
 
 
 def _check_unlisted(request: Request, named: Method | None) -> None:
-    """Where the candidates, or how many of them, come from the data."""
+    """Refuse what does not fit where the candidates, or how many of them, come from the data."""
     if request.gaps:
         raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
     if request.values and (request.k is None or not (named is None or named.values)):
@@ -278,27 +256,8 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
         raise bad_value("$k=None releases a set: leave $ordered= out, or give $k=10")
 
 
-def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
-    """Say it once where an epsilon promises nothing, unless that was written down."""
-    if not checked_flag("allow_large", allow_large) and as_epsilon(guarantee) > ABSURD_EPSILON:
-        warnings.warn(
-            f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({as_epsilon(guarantee):g}), "
-            "and write a smaller one; or allow_large=True if the data are public or made up",
-            PrivacyWarning,
-            stacklevel=_calls_inside(),
-        )
-
-
-def _calls_inside() -> int:
-    """How far a warning of whoever calls this is from the line that called the package, by `select` or `top_k`."""
-    frame, calls = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
-        frame, calls = frame.f_back, calls + 1
-    return calls
-
-
 def _check_listed(request: Request, named: Method | None) -> None:
-    """Where the candidates are a public list."""
+    """Refuse what does not fit where the candidates are a public list."""
     if request.k is None:
         raise bad_value(
             "$k=None: the data choose how many, and that needs a delta: write $delta=1e-6, or a number, as $k=5"

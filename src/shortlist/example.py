@@ -61,7 +61,7 @@ def example(name: str) -> tuple[Any, list[str]]:
     'film 001'
     """
     check_example(name)
-    return _framed(film_rows()), film_names()
+    return _make_example(film_rows()), film_names()
 
 
 def write_example(folder: str, name: str) -> tuple[str, str]:
@@ -155,6 +155,6 @@ def _stars(rank: Indices, draws: Floats) -> Indices:
     return np.clip(np.floor(liked + 2.5 * (draws - 0.5) + 0.5), 1, 5).astype(np.int64)
 
 
-def _framed(columns: dict[str, list[Any]]) -> Any:
+def _make_example(columns: dict[str, list[Any]]) -> Any:
     library = next((one for one in FRAMES if find_spec(one)), None)
     return make_frame(columns, Frame("duckdb", tuple(TYPES.values())) if library is None else Frame(library))

@@ -733,7 +733,7 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
         title
             What the lists are, for its heading; how many there are if left out.
         """
-        _page("release_page", "write_groups")(self, path, title)
+        _page("release_page", "write_release")(self, path, title)
 
     def texts(self, most: int | None = None) -> dict[str, list[str]]:
         """The table as a person reads it, of `most` groups at most."""
@@ -750,13 +750,13 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
     @property
     def summary(self) -> str:
         """What came out, what all lists together can give away and what is left, in a few sentences."""
-        text: str = _page("summary", "groups_in_words")(self)
+        text: str = _page("summary", "in_words")(self)
         return text
 
     @property
     def remarks(self) -> list[str]:
         """How to read the table, and what the notes of every list say."""
-        sentences: list[str] = _page("summary", "groups_remarks")(self)
+        sentences: list[str] = _page("summary", "remarks")(self)
         return sentences
 
     def line(self) -> str:

@@ -35,6 +35,8 @@ from shortlist.errors import Text, bad_type, bad_value
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
 Bound = Number | datetime.date
+PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
+"""What several rows of one person count for, in a quantile."""
 
 HIDDEN = (
     "these scores were counted from people's rows, and {} would show them; release from them with top_k or select. If "

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from flint import ctx
 
-from shortlist.audit import audit
+from shortlist.audit import Law, audit, prove
 from shortlist.audit.attack import target_of
-from shortlist.audit.certified.base import PRECISION, Law, Point
-from shortlist.audit.enumeration import prove
+from shortlist.audit.certified.base import PRECISION, Point
 from studies.broken import (
     accounting,
     caps,

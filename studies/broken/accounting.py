@@ -7,7 +7,8 @@ from itertools import product
 
 from flint import arb, fmpz
 
-from shortlist.audit.certified.base import Law, Point, power, rational
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, power, rational
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from studies.broken.entry import Broken
 

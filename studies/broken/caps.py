@@ -13,7 +13,8 @@ from math import sqrt
 
 import numpy as np
 
-from shortlist.audit.certified.base import Law, Point
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point
 from shortlist.privacy import ApproxDP
 from studies.broken.entry import Broken
 from studies.broken.keys import SIGMA, TINY, person

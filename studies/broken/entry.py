@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist.audit.certified.base import Law, Point
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point
 from shortlist.privacy import Guarantee, PureDP
 
 Pairs = tuple[tuple[Any, Any], ...]

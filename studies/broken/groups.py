@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, ordered_law
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, ordered_law
 from studies.broken.entry import Broken
 
 Array = npt.NDArray[Any]

@@ -9,8 +9,9 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, choice_law, choice_with_guard, ordered_law, power, rational
-from shortlist.audit.certified.lists import losses
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, choice_law, choice_with_guard, ordered_law, power, rational
+from shortlist.audit.certified.sets import losses
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

@@ -14,7 +14,8 @@ from statistics import NormalDist
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from shortlist.audit.certified.base import Law, Point
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point
 from shortlist.privacy import ApproxDP, BoundedRange
 from studies.broken.entry import Broken
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import GAPS, Law, Point, choice_law, rational
+from shortlist.audit import Law
+from shortlist.audit.certified.base import GAPS, Point, choice_law, rational
 from shortlist.audit.certified.threshold import hybrids_law as hybrid
 from shortlist.mechanisms.threshold import HybridTopK
 from shortlist.privacy import ApproxDP

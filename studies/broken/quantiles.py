@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, choice_law
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, choice_law
 from studies.broken.entry import Broken
 
 Votes = Sequence[Fraction]

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.audit.certified.base import Law, Point, custom, ordered_law, set_law
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, custom, ordered_law, set_law
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

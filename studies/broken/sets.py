@@ -9,7 +9,8 @@ from math import ceil
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, choice_law, power, rational
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, choice_law, power, rational
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from studies.broken.entry import Broken
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, ordered_law
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, ordered_law
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 

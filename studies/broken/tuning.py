@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, Point, best_law, chances, generating, power, rational
+from shortlist.audit import Law
+from shortlist.audit.certified.base import Point, power, rational
 from shortlist.privacy import Binomial, NegativeBinomial, Poisson, PureDP, RenyiDP, Tuned
 from studies.broken.entry import Broken
+from studies.broken.run_numbers import best_law, chances, generating
 
 TEN = NegativeBinomial(mean=10, eta=0)
 FEW = Poisson(0.7)

@@ -32,7 +32,6 @@ CASES = [
 ]
 
 
-@pytest.mark.some
 @pytest.mark.parametrize(("family", "budget"), CASES)
 def test_the_parameter_fits_and_a_little_more_does_not(family, budget):
     make = FAMILIES[family]

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
-from shortlist.accounting import guarantees
-from shortlist.audit.enumeration import alike, prove
-from shortlist.audit.prove import law_of
+from shortlist.accounting.guarantees import delta_of_group, renyi_of_group
+from shortlist.audit import alike, certify, prove
 from shortlist.mechanisms import NoisyMax, OneshotTopK, TopKWithGaps
 from shortlist.privacy import (
     ZCDP,
@@ -76,7 +75,7 @@ def test_a_mechanism_keeps_the_promise_of_its_group_on_a_box(mechanism, size):
     """By certified laws; two thirds of it are refuted, and so is what one person is promised."""
 
     def law(x):
-        return law_of(mechanism, Scores(list(x), monotone=True))
+        return certify(mechanism, Scores(list(x), monotone=True))
 
     pairs = list(set(at_distance(2, 1, size)))
     same = partial(alike, exchangeable=True, shift_invariant=True)
@@ -105,7 +104,7 @@ def test_delta_of_a_group_is_reached():
     reached = hockey(laws[0], laws[-1], group.epsilon)
     assert reached == pytest.approx(group.delta, rel=1e-9)
     assert reached > size * delta
-    assert guarantees.delta_of_group(epsilon, delta, size) >= reached * (1 - 1e-12)
+    assert delta_of_group(epsilon, delta, size) >= reached * (1 - 1e-12)
 
 
 def renyi(p, q, a):
@@ -120,7 +119,7 @@ def test_divergences_of_a_group_hold_on_chains():
         laws = rng.dirichlet(np.full(4, 0.5), size=4) * 0.9 + 0.025
         steps = list(pairwise(laws))
         one = tuple(max(renyi(p, q, a) for p, q in [*steps, *((q, p) for p, q in steps)]) for a in orders)
-        places, bounds = guarantees.renyi_of_group(orders, one, 3)
+        places, bounds = renyi_of_group(orders, one, 3)
         for a, bound in zip(places, bounds, strict=True):
             assert renyi(laws[0], laws[-1], a) <= bound
             broken += renyi(laws[0], laws[-1], a) > 3 * one[orders.index(a)]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.audit.certified.base import chances, generating
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
 from shortlist.tuned import RunLaw, pure_cost
+from studies.broken.run_numbers import chances, generating
 
 LAWS = [
     NegativeBinomial(mean=3, eta=-0.5),

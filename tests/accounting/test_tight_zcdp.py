@@ -11,13 +11,12 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from shortlist import Ledger, Scores
-from shortlist.accounting import curves
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.accounting.curves import SMALL, largest_range, pure_rho, range_rho
+from shortlist.audit import certify, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK, JointTopK, LargeGap, NoisyMax, OneshotTopK
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, ExPost, Guarantee, PureDP, ThinnedRange, calibrate
-from tests.helpers.inside import largest_range, pure_rho, range_rho
 from tests.helpers.typed import of_kind, present
 
 RANGE = [(0.1, ".00124982642746"), (0.5, ".0311420922612"), (1, ".123301561482"), (2, ".474474647071"),
@@ -42,8 +41,8 @@ SCALES = [
     1e-30,
     1e-9,
     1e-4,
-    math.nextafter(curves.SMALL, 0),
-    curves.SMALL,
+    math.nextafter(SMALL, 0),
+    SMALL,
     0.1,
     0.7,
     3.0,
@@ -210,7 +209,7 @@ def divergence(mechanism: NoisyMax, here: list[float], there: list[float]) -> ar
 
 
 def of_law(mechanism: NoisyMax, x: list[float]) -> list[arb]:
-    law = law_of(mechanism, Scores(x, sensitivity=1, monotone=True))
+    law = certify(mechanism, Scores(x, sensitivity=1, monotone=True))
     return [law.chances[outcome] for outcome in sorted(law.chances, key=repr)]  # type: ignore[union-attr]
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from shortlist.accounting import curves
-from shortlist.audit.certified.base import chances
+from shortlist.accounting.curves import Curves, gaussian
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
 from shortlist.tuned import RunLaw, _Ratios, base_of, pure_cost
+from studies.broken.run_numbers import chances
 
 TEN, GEOMETRIC, HUNDRED = NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)
 
@@ -66,9 +66,7 @@ def test_a_pure_run_by_its_profile():
 
 def test_the_largest_ratio_of_slopes_of_a_gaussian_run_is_at_most_what_a_coarser_grid_gave():
     """200 epsilons there; here 300, and tangents of Renyi balls of 60 orders: below it, by under a hundredth."""
-    one = curves.Curves(
-        renyi=lambda orders: orders / 8, pairs=(curves.gaussian(0.125),), witness=lambda order: (), rho=0.125
-    )
+    one = Curves(renyi=lambda orders: orders / 8, pairs=(gaussian(0.125),), witness=lambda order: (), rho=0.125)
     where = base_of(((one, 1),)).region
     for runs, coarse, fine in ((GEOMETRIC, 0.89285, 0.89217), (TEN, 0.68431, 0.68352), (HUNDRED, 1.14832, 1.14271)):
         assert 0.99 * fine < _Ratios.of(where, runs).largest <= coarse

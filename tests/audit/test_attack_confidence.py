@@ -9,16 +9,16 @@ from scipy.stats import binom, binomtest
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.attack import _judge
-from shortlist.audit.events import Event
+from shortlist.audit import attack as audit_attack
+from shortlist.audit import events
 from shortlist.mechanisms import NoisyMax
 
 CLAIM = PureDP(1.0)
-LIKELY_ON_THE_FIRST = Event({}, frozenset({(1, 0)}), 0)
+LIKELY_ON_THE_FIRST = events.Event({}, frozenset({(1, 0)}), 0)
 
 
 def judged(counts, tested, confidence, claim=CLAIM):
-    return _judge(LIKELY_ON_THE_FIRST, counts, tested, getattr(claim, "delta", 0.0), confidence, claim)
+    return audit_attack._judge(LIKELY_ON_THE_FIRST, counts, tested, getattr(claim, "delta", 0.0), confidence, claim)
 
 
 def side(count, tested, confidence):

@@ -10,8 +10,8 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.certified.base import Law, ordered_law
-from shortlist.audit.enumeration import prove
+from shortlist.audit import Law, prove
+from shortlist.audit.certified import base
 from shortlist.privacy import ZCDP, Tuned
 from studies.broken import CATALOGUE, accounting, catch, groups, guarded, options, sets, thresholds, tuning
 from tests.helpers import outsiders
@@ -51,8 +51,8 @@ def test_mended_they_are_not_convicted():
     assert not mended("joint with epsilon/2", law=lambda x: sets.joint_law(x, 2, Fraction(1, 4))).by
     for name in ("bar without its +1", "bar without its limit"):
         assert not mended(name, law=lambda x: sets.barred(x, 2, Fraction(1, 20))).by
-    assert not mended("missing factor 2", run=None, law=lambda x: Law(ordered_law(x, 1, "gumbel", 2))).by
-    assert not mended("replace called monotone", run=None, law=lambda x: Law(ordered_law(x, 1, "gumbel", 2))).by
+    assert not mended("missing factor 2", run=None, law=lambda x: Law(base.ordered_law(x, 1, "gumbel", 2))).by
+    assert not mended("replace called monotone", run=None, law=lambda x: Law(base.ordered_law(x, 1, "gumbel", 2))).by
     assert not mended("count ignored", claim=PureDP(5.0)).by
     teachers_come_and_go = (((6, 4), (5, 4)), ((6, 4), (6, 3)), ((5, 4), (5, 5)), ((6, 4), (5, 3)))
     assert not mended("PATE with add-remove parameters", pairs=teachers_come_and_go).by

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from shortlist.audit.certified.base import Law
-from shortlist.audit.enumeration import prove
+from shortlist.audit import Law, prove
 from shortlist.privacy import PureDP
 from studies.broken import catch, quantiles
 

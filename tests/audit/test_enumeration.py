@@ -1,14 +1,15 @@
 """Of pairs that are alike the box compares one: that loses nothing, and a law that minds names is not spared."""
 
 from functools import partial
+from typing import Any
 
+import numpy as np
 import pytest
 from flint import arb
 
+import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, alike, certify, neighbours, prove, prove_mechanism
 from shortlist.mechanisms import (
     CanonicalTopK,
     GumbelTopKValues,
@@ -22,7 +23,6 @@ from shortlist.mechanisms import (
 from shortlist.scores import Scores
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 @pytest.mark.parametrize(
     ("mechanism", "d"),
@@ -39,7 +39,7 @@ from shortlist.scores import Scores
 )
 def test_all_pairs_say_what_those_say_that_are_not_alike(mechanism, d, monotone):
     def law(x):
-        return law_of(mechanism, Scores(list(x), monotone=monotone))
+        return certify(mechanism, Scores(list(x), monotone=monotone))
 
     pairs = neighbours(d, 1, monotone=monotone, everywhere=not mechanism.exchangeable)
     every, some = prove(law, pairs, mechanism.charge), prove_mechanism(mechanism, d=d, top=1, monotone=monotone)
@@ -82,3 +82,24 @@ def test_moments_beyond_all_floats_convict_nobody(mechanism, d):
 def test_a_large_divergence_is_still_found():
     claim = prove_mechanism(NoisyHistogram(k=1, most=1, budget=ZCDP(1.0)), d=1, top=1, claim=ZCDP(0.99))
     assert "Renyi divergence of order 1.5 is 1.5" in claim.violation
+
+
+@pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
+@pytest.mark.parametrize("sensitivity", [2, 0.5, (0, 3), (1, 2)], ids=str)
+def test_neighbors_move_as_far_as_the_scores_say(sensitivity, monotone):
+    """Some pair reaches the promise, none breaks it, and the noise for smaller steps is refuted."""
+    box: dict[str, Any] = {"d": 3, "top": 1, "monotone": monotone, "sensitivity": sensitivity}
+    proof = prove_mechanism(NoisyMax(epsilon=1.0), **box)
+    assert proof.holds
+    assert proof.least_log_ratio > 0.6
+    assert not prove_mechanism(NoisyMax(epsilon=1.0), **box, claim=PureDP(0.6)).holds
+
+
+def test_an_attack_moves_scores_as_far_as_they_say():
+    def steep(scores, draws, rng):  # noise for scores that move by 1
+        noisy = np.array([scores]) + rng.gumbel(scale=2.0, size=(draws, len(scores)))
+        return noisy.argmax(axis=1)
+
+    words: dict[str, Any] = {"claim": PureDP(1.0), "trials": 40_000, "seed": 1, "workers": 1}
+    assert not sl.audit(steep, **words).violated
+    assert sl.audit(steep, **words, sensitivity=2).violated

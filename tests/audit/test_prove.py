@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
+from shortlist.audit import Law, certify, prove_mechanism, prove_pate
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -57,7 +56,6 @@ def test_noisy_max(noise, monotone):
     proved(NoisyMax(epsilon=0.8, noise=noise), 0.8 * 0.6, monotone=monotone)
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace", "half-logistic"])
 def test_one_shot_lists(noise, monotone):
@@ -73,7 +71,6 @@ def test_one_shot_lists_under_zcdp_keep_their_rounds():
     assert proof.renyi <= 0
 
 
-@pytest.mark.some(2)
 @kind
 @pytest.mark.parametrize("loss", ["gap-aware", "paper"])
 @pytest.mark.parametrize("noise", ["gumbel", "exponential"])
@@ -94,7 +91,6 @@ def test_guarded_sets_with_the_way_they_went(monotone):
     proved(GuardedTopK(k=3, epsilon=1.0), 0.99, d=6, top=1, monotone=monotone)
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize(("k", "d", "least"), [(1, 3, 0.99), (2, 3, 0.49)])
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
@@ -113,7 +109,6 @@ def test_measured_lists(monotone):
     proved(MeasuredTopK(k=2, epsilon=1.0), 0.7, d=3, top=0, monotone=monotone)
 
 
-@pytest.mark.some(2)
 @kind
 @pytest.mark.parametrize("adaptive", [False, True], ids=["plain", "adaptive"])
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
@@ -122,7 +117,6 @@ def test_sparse_vectors_cost_what_each_transcript_says(noise, adaptive, monotone
     proved(mechanism, 0.49, d=2, monotone=monotone)
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize("mechanism", [HybridTopK, HybridSparseVector])
 def test_hybrids_cost_what_each_outcome_says(mechanism, monotone):
@@ -177,7 +171,7 @@ def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
     mechanism = StableTopK(k=2, budget=ZCDP(0.5, 0.3), fill=True, limit=3)
     counts = [9, 7, 4, 0] if public else [9, 7, 4, 1]
     named: dict[str, Any] = {"labels": list("abcd"), "public": public, "monotone": True}
-    law = of_kind(Law, law_of(mechanism, Scores(counts, monotone=True, public=public))).chances
+    law = of_kind(Law, certify(mechanism, Scores(counts, monotone=True, public=public))).chances
     source = seeded(4)
     drawn: Counter[Any] = Counter()
     for _ in range(sized(600, full=5000)):
@@ -186,7 +180,7 @@ def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
         drawn[release.k, "stable" in present(release.used), chosen] += 1
     assert set(drawn) <= set(law)
     other = replace(mechanism, budget=ZCDP(sized(2.0, full=0.8), 0.3))
-    wrong = of_kind(Law, law_of(other, Scores(counts, monotone=True, public=public))).chances
+    wrong = of_kind(Law, certify(other, Scores(counts, monotone=True, public=public))).chances
     assert_law(*([one.get(outcome, 0) for outcome in law] for one in (drawn, law)), wrong=[wrong[one] for one in law])
 
 
@@ -216,7 +210,6 @@ def test_half_the_delta_is_refuted_in_unknown_domains():
         assert not prove_mechanism(mechanism, d=3, top=2, claim=half).holds
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize(("k", "d", "top"), [(1, 3, 1), (2, 4, 0), (3, 4, 0)])
 def test_gumbel_values(k, d, top, monotone):
@@ -229,8 +222,8 @@ def test_every_mechanism_has_a_law_and_nothing_else_has():
     concrete = [getattr(mechanisms, name) for name in mechanisms.__all__ if name != "Mechanism"]
     kinds = [entry.kind for entry in ENTRIES]
     assert [one for one in concrete if one not in kinds] == []
-    with pytest.raises(ValueError, match="no certified law is known for object"):
-        law_of(object(), Scores([1, 2]))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no certified distribution is known for object"):
+        certify(object(), Scores([1, 2]))  # type: ignore[arg-type]
 
 
 def test_gaussian_noisy_max():

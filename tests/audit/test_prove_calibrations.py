@@ -8,9 +8,8 @@ import pytest
 from flint import arb
 
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.enumeration import epsilons_of, neighbours, prove
-from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
+from shortlist.audit import Law, certify, neighbours, prove, prove_mechanism, prove_pate
+from shortlist.audit.prove import epsilons_of
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -151,7 +150,7 @@ TWO: dict[str, Any] = {"d": 2, "top": 1}
 FOUR: dict[str, Any] = {"d": 4, "top": 0}
 VALUES = [GumbelTopKValues(k=k, budget=ApproxDP(1.0, 1e-3)) for k in (1, 2, 3)]
 WRONG: list[tuple[Mechanism, Any, str, Any, dict[str, Any]]] = [
-    (NoisyMax(epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
+    (NoisyMax(epsilon=1.0), NoisyMax, "_scale", 0.5, ONE),
     (OneshotTopK(k=2, epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
     (CanonicalTopK(k=2, epsilon=1.0), CanonicalTopK, "_rate", 3, {"d": 4, "top": 1}),
     (CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"), canonical, "_rate", 3, {"d": 4, "top": 1}),
@@ -290,7 +289,7 @@ def test_the_sampler_asks_where_the_law_does(mechanism, owner, name, monkeypatch
     with pytest.raises(AskedError):
         mechanism.release([3, 1, 1, 0], monotone=True)
     with pytest.raises(AskedError):
-        law_of(mechanism, Scores([3, 1, 1, 0], monotone=True))
+        certify(mechanism, Scores([3, 1, 1, 0], monotone=True))
 
 
 def test_a_charge_beyond_the_budget_is_refuted(monkeypatch):
@@ -327,7 +326,7 @@ def test_an_order_that_gives_somebody_away_is_refuted():
 @pytest.mark.parametrize("k", [3, 4])
 def test_the_law_of_guarded_sets_is_that_of_the_sampler_also_for_most_of_the_candidates(k):
     mechanism, x = GuardedTopK(k=k, epsilon=1.0), [9, 8, 7, 5, 3, 1, 0]
-    law = of_kind(Law, law_of(mechanism, Scores(x))).chances
+    law = of_kind(Law, certify(mechanism, Scores(x))).chances
     assert float(sum(law.values())) == pytest.approx(1.0, abs=1e-12)
     right = sum(float(chance) for (chosen, _), chance in law.items() if chosen == tuple(range(k)))
     assert right == pytest.approx(mechanism.success_probability(x), abs=1e-8)

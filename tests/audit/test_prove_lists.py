@@ -3,7 +3,7 @@
 import pytest
 
 from shortlist import ZCDP, PureDP
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
 from shortlist.mechanisms import GuardedListTopK, OrderedCanonicalTopK
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])

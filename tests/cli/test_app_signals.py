@@ -68,7 +68,6 @@ def left(folder):
     return found
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("moment", LOADING)
 def test_while_it_is_loaded_nothing_has_happened(folder, tables, moment, kind):

@@ -4,19 +4,19 @@ import json
 import os
 import re
 import signal
+from typing import Any
 
 import polars as pl
 import pytest
 
+import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP
 from shortlist._files import sweep
-from shortlist.cli import app as cli
-from shortlist.mechanisms import NoisyMax
-from shortlist.paid_release import Booked
 from shortlist.tables.count import open_table
 from shortlist.tables.question import Question
 from tests.helpers.storm import HOME, MissedError, Storm, interrupt
 from tests.helpers.support import full_size, sized
+from tests.helpers.terminal import main
 
 ASKED = Question.of("user", "item", None, None)
 KNOWN = ["a", "b", "c"]
@@ -67,11 +67,10 @@ def test_a_paid_release_that_is_interrupted_is_paid_for_if_it_was_drawn(home):
     drawn = []
 
     def work():
-        accepted = open_table("rows.csv", ASKED, KNOWN).schema()
-        paid = Booked.of(NoisyMax(epsilon=1.0), accepted, book, "storm")
-        drawn.append(paid.release(open_table("rows.csv", ASKED, KNOWN).count()).items)
+        asked: Any = {"user": "user", "item": "item", "candidates": KNOWN, "ledger": book, "purpose": "storm"}
+        drawn.append(sl.select("rows.csv", epsilon=1.0, **asked).item)
 
-    storm = Storm(work, ["paid_release.py", "tables/remote_scores.py"])
+    storm = Storm(work, ["execute.py", "tables/remote_scores.py"])
     for place in storm.places[:: sized(2, full=1)]:
         before, lists = len(book.entries()), len(drawn)
         with pytest.raises(KeyboardInterrupt):
@@ -95,7 +94,7 @@ KEYS_LIST = r"rank,item,value,margin\r\n(\d,[ab],[\d.]+,[\d.]+\r\n)*"
 def run(capfd, monkeypatch, words=TOP):
     monkeypatch.setattr("sys.argv", ["shortlist", *words])
     with pytest.raises(SystemExit) as end:
-        cli.main()
+        main()
     return end.value.code, capfd.readouterr().err
 
 
@@ -150,8 +149,8 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1, 
 
 @full_size
 def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
-    own = ("top", "deliver", "opened", "whether_booked", "drawn", "released")
-    files = ["cli/releases.py", "cli/releases.py", "cli/output.py", "table_release.py"]
+    own = ("top", "deliver", "_run", "open_ledger", "tell_charge", "execute")
+    files = ["cli/releases.py", "execute.py"]
     ends = storm_of_top(
         home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own, stride=STRIDE
     )
@@ -162,7 +161,7 @@ def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
 def test_keys_are_stopped_at_any_of_their_lines(home, capfd, monkeypatch):
     """Names from the data: of the command, and of all that is done for it between the charge and the list."""
     ends = storm_of_top(
-        home, capfd, monkeypatch, ["cli/releases.py", "from_data.py"], lambda place: place[0] == "line", stride=STRIDE,
+        home, capfd, monkeypatch, ["cli/releases.py", "execute.py"], lambda place: place[0] == "line", stride=STRIDE,
         words=KEYS, listed=KEYS_LIST,
     )  # fmt: skip
     assert len(ends) > 20 // STRIDE
@@ -180,10 +179,9 @@ def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, 
         "_files.py",
         "api.py",
         "choose.py",
-        "list_request.py",
-        "table_release.py",
-        "paid_release.py",
-        "_frames.py",
+        "execute.py",
+        "query.py",
+        "sources.py",
         "release.py",
         "scores.py",
     ]

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from shortlist.audit.attack import mechanism_named, mechanism_names
+from shortlist.audit import attack
 from shortlist.cli.app import app
 from shortlist.privacy import ApproxDP, PureDP
 
@@ -41,10 +41,10 @@ def test_bad_input_is_refused(arguments):
 
 
 def test_every_name_makes_a_mechanism():
-    for name in mechanism_names():
+    for name in attack.mechanism_names():
         for budget in (PureDP(1.0), ApproxDP(1.0, 1e-6)):
             try:
-                assert mechanism_named(name, 1, budget).proof
+                assert attack.mechanism_named(name, 1, budget).proof
             except (TypeError, ValueError):
                 continue
             break

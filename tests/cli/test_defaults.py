@@ -2,8 +2,8 @@
 
 import pytest
 
-from shortlist.cli.options import FILE
-from shortlist.cli.options import read_defaults as defaults
+from shortlist.cli.releases import FILE
+from shortlist.cli.releases import read_defaults as defaults
 from tests.helpers.terminal import called
 
 

@@ -13,8 +13,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.cli.app import in_options
-from shortlist.cli.options import Format
-from shortlist.cli.releases import Delivery
+from shortlist.cli.releases import Delivery, Format
 from shortlist.errors import Text
 from tests.helpers.terminal import SHORTLIST, called
 from tests.helpers.typed import present

@@ -7,10 +7,9 @@ import json
 import pytest
 
 from shortlist import Ledger
-from shortlist.cli.app import main
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.terminal import called as in_this_process
-from tests.helpers.terminal import run
+from tests.helpers.terminal import main, run
 
 
 @pytest.fixture

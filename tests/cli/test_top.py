@@ -179,7 +179,7 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
     ],
 )
 def test_an_error_is_one_sentence_and_an_exit_code(folder, capsys, monkeypatch, arguments, code, said):
-    from shortlist.cli.app import main
+    from tests.helpers.terminal import main
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.argv", ["shortlist", *arguments])
@@ -239,7 +239,7 @@ def test_the_charge_is_booked_before_a_row_is_read(folder, tmp_path):
     ],
 )
 def test_what_can_be_seen_without_the_rows_costs_nothing(folder, tmp_path, capsys, monkeypatch, arguments, said):
-    from shortlist.cli.app import main
+    from tests.helpers.terminal import main
 
     (folder / "copy.csv").write_bytes((folder / "ratings.csv").read_bytes())
     book = Ledger(tmp_path / "budget.db", budget=PureDP(2))
@@ -296,7 +296,7 @@ def private_copies(home):
     ],
 )
 def test_a_table_of_people_is_no_public_list(folder, capsys, monkeypatch, private):
-    from shortlist.cli.app import main
+    from tests.helpers.terminal import main
 
     private_copies(folder)
     monkeypatch.chdir(folder)
@@ -324,8 +324,8 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
 
 
 def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
-    from shortlist.cli import app as cli
     from shortlist.cli import releases as delivery
+    from tests.helpers.terminal import main
 
     def fails(*_arguments, **_words):
         raise OSError("the disk is full")
@@ -334,7 +334,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     monkeypatch.setattr(delivery, "write_table", fails)
     monkeypatch.setattr("sys.argv", ["shortlist", *asked("ratings.parquet", *KNOWN, "--out", str(tmp_path / "a.csv"))])
     with pytest.raises(SystemExit) as end:
-        cli.main()
+        main()
     shown = capsys.readouterr()
     assert end.value.code == 1
     assert "ant\nbee\n" in shown.out
@@ -343,7 +343,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     for kind, said in ((RuntimeError("the table changed"), "the table changed"), (MemoryError(), "memory")):
         monkeypatch.setattr(OpenTable, "count", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            main()
         assert end.value.code == 1
         assert said in capsys.readouterr().err
 

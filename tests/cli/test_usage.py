@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
-from shortlist.cli.options import list_methods
 from shortlist.cli.output import echo_json
+from shortlist.cli.releases import list_methods
 from tests.helpers.terminal import Terminal, called
 
 TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film")
@@ -17,7 +17,7 @@ NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("top", "films.parquet"), "give --user COLUMN, the column of people; and --item COLUMN, the column of items"),
+        (("top", "films.parquet"), "give --user COLUMN, the column of users; and --item COLUMN, the column of items"),
         (("top", "--user", "user_id", "--item", "film"), "give FILE, a path or glob"),
         ((*TOP, "--epsilon", "abc"), f"--epsilon {NUMBER}"),
         ((*TOP, "--epsilon", "0,5"), f"--epsilon {NUMBER}: write decimals with a point, and thousands without a comma"),
@@ -76,7 +76,7 @@ def test_json_has_letters_as_they_are_and_escapes_where_the_stream_has_none(monk
 def test_what_we_warn_of_is_said_in_words_and_what_libraries_warn_of_is_not(tmp_path, monkeypatch):
     called("example", "films", cwd=tmp_path)
     line = (*TOP, "-k", "2", "--epsilon", "1", "--delta", "0.1", "--quiet")
-    monkeypatch.setattr("shortlist.cli.releases.named", lambda *_: warnings.warn("of a library", stacklevel=1) or "")
+    monkeypatch.setattr("shortlist.cli.releases.files_at", lambda *_: warnings.warn("of a library", stacklevel=1) or [])
     assert called(*line, cwd=tmp_path).stderr == (
         "shortlist: --delta 0.1 lets one person's own item out with that chance; write a delta well below one over the "
         "number of people\n"

@@ -98,7 +98,6 @@ def test_the_bar_of_names_alone_is_too_low_where_counts_are_measured_too():
     assert key_bars.worst_pair(found, 0.05, 0.01, cap) is None
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
 @pytest.mark.parametrize("delta", [1e-2, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("weighted", [False, True])

@@ -25,7 +25,6 @@ def is_right(members, s, k):
     return len(members) == k and sorted((s[i] for i in members), reverse=True) == sorted(s, reverse=True)[:k]
 
 
-@pytest.mark.some
 @pytest.mark.parametrize(
     ("noise", "rate", "start"),
     [(EXPONENTIAL, 1.0, 0.0), (EXPONENTIAL, 2.5, 0.6), (LAPLACE, 0.4, -0.2)],

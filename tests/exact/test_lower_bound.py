@@ -142,7 +142,6 @@ def test_with_a_delta_the_recursion_is_attained_by_two_candidates(epsilon, delta
         assert found == pytest.approx(1 - np.array(f), abs=1e-11)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize(("x", "k"), [([40, 33, 20, 11, 8, 7, 1], 3), (list(range(0, 60, 3)), 8)])
 @pytest.mark.parametrize("recall", [0.6, 0.9, 0.99])
 def test_no_epsilon_below_the_bound_reaches_a_recall(x, k, recall):

@@ -71,7 +71,6 @@ def test_oracles_of_standard_errors():
         Margin(-1.0, 1.0)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 @pytest.mark.parametrize("k", [1, 2, 5, 40])
 def test_refined_estimates_are_covered(noise, k):

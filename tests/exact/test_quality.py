@@ -38,7 +38,6 @@ def test_ranks_that_a_tie_crosses_are_moved_to_its_ends():
     assert untied([5, 4, 3], 3, 9) == (3, 9)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("scores", [[3, 2, 2, 0], [5, 5, 5, 5], [9, 9, 1, 1, 1, 0], [4, 3, 3, 3, 3, 2, 2, 1]])
 @pytest.mark.parametrize(
     "build",

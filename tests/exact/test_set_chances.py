@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shortlist.audit.certified.base import set_law
+from shortlist.audit.certified import base
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 from shortlist.utility.race import set_probabilities
-from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 
 X = [5.0, 3.5, 3.0, 0.0, 3.0]
 
@@ -14,7 +14,7 @@ X = [5.0, 3.5, 3.0, 0.0, 3.0]
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_sets_have_their_certified_chances(noise, k):
     found = set_probabilities(np.array(X), k, noise)
-    certified = set_law(X, k, noise.name, 1)
+    certified = base.set_law(X, k, noise.name, 1)
     assert found.keys() == certified.keys()
     for members, chance in certified.items():
         assert found[members] == pytest.approx(float(chance.mid()), abs=1e-9)

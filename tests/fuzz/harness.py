@@ -15,8 +15,7 @@ import numpy as np
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.attack import mechanism_named
-from shortlist.audit.events import Event, read_each
+from shortlist.audit import attack, events
 from shortlist.ledger.filter import Terms
 from shortlist.noise import piecewise_noise
 from shortlist.privacy import ApproxDP, PureDP
@@ -101,7 +100,7 @@ def fuzz_parsers(data: bytes) -> None:
         if which == 0:
             Terms.from_json(json.loads(feed.take(64).rstrip(b"\0")))
         elif which == 1:
-            Event.from_json({"trees": [], "cells": feed.value(), "likely": feed.value(), "width": 0})
+            events.Event.from_json({"trees": [], "cells": feed.value(), "likely": feed.value(), "width": 0})
         elif which == 2:
             knots = [feed.real() for _ in range(feed.byte() % 4)]
             piecewise_noise(knots, [feed.real() for _ in range(feed.byte() % 4)])
@@ -110,9 +109,9 @@ def fuzz_parsers(data: bytes) -> None:
             assert PureDP(epsilon).epsilon > 0
             assert ApproxDP(epsilon, delta).delta_at(1.0) >= 0
         elif which == 4:
-            mechanism_named(feed.text(), feed.byte(), PureDP(1.0))
+            attack.mechanism_named(feed.text(), feed.byte(), PureDP(1.0))
         else:
-            assert len(read_each([feed.value(), feed.value()])) == 2
+            assert len(events.read_each([feed.value(), feed.value()])) == 2
     except REFUSALS:
         return
     except KeyError:

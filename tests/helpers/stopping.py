@@ -105,7 +105,7 @@ MOMENTS = {
     "before the charge": lambda: before("shortlist.tables.count", "OpenTable.schema"),
     "after the charge": lambda: before("shortlist.tables.count", "OpenTable.count"),
     "counting": counting,
-    "drawing": lambda: before("shortlist.table_release", "finished"),
+    "drawing": lambda: before("shortlist.execute", "Plan.present"),
     "in a finalizer": in_a_finalizer,
     "writing": lambda: before("shortlist._files", "_write_csv"),
     "written": lambda: after("shortlist._files", "_write_csv"),

@@ -8,8 +8,8 @@ from http.client import HTTPConnection
 import numpy as np
 
 import shortlist as sl
-from shortlist.studio.inputs import Folder, Limits
-from shortlist.studio.server import Studio
+from shortlist.studio.inputs import Folder
+from shortlist.studio.server import Limits, Studio
 
 SECRET = "person-4711"
 """A user of the tables: private, so nobody but the tables may ever say it."""

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 import shortlist as sl
 from shortlist.pages import release_page as one_release
+from shortlist.pages import summary
 from shortlist.pages.summary import risk
 
 COUNTS = {
@@ -96,7 +97,7 @@ def texts_of(release):
     axes = release.plot(Figure().add_subplot())
     drawn = [part.get_text() for part in (*axes.texts, axes.title, axes.xaxis.label, axes.yaxis.label)]
     drawn.append(axes.get_title(loc="left"))
-    with patch.object(one_release, "risk", RISKS):
+    with patch.object(summary, "risk", RISKS):
         page = one_release.release_page(release)
     shown = [str(release), repr(release), release.line(), release._repr_html_(), page, *drawn]
     return [*shown, release.to_json(), *map(repr, release.columns().values())]

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from shortlist.cli.app import main
+from shortlist._signals import COMMAND
+from shortlist.cli.app import work
 
 SHORTLIST = Path(sys.executable).parent / "shortlist"
 
@@ -23,6 +24,16 @@ def run(*arguments, cwd=None):
     """In a pipe."""
     command = [str(SHORTLIST), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def main():
+    """As the console's own `main`, for a process that goes on: it gets its signals back."""
+    COMMAND.begin()
+    COMMAND.install()
+    try:
+        sys.exit(COMMAND.run(work))
+    finally:
+        COMMAND.restore()
 
 
 def called(*arguments, cwd=None):

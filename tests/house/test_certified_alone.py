@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, certify
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, LargeGap
 from shortlist.mechanisms import sets as canonical
 from shortlist.mechanisms import sets as guarded
@@ -96,9 +95,9 @@ def test_it_would_be_seen_however_far_away_and_in_functions_too():
 
 
 STATED = {
-    "_bar", "_canonical", "_coin", "_cost", "_filling", "_kind", "_measuring", "_mechanism", "_one_shot",
+    "_bar", "_canonical", "_coin", "_cost", "_filling", "_kind", "_measuring", "_one_shot",
     "_one_shot_scale", "_parts", "_rate", "_rates", "_round", "_scale", "_scales", "_test",
-    "_top_one", "_negated",
+    "_negated",
 }  # fmt: skip
 """Which noise there is and how much, which offsets and tests there are, what an outcome is said to cost and whether the
 scores are negated: all that a certified law may ask for beside public names. A wrong calibration then shows on
@@ -119,7 +118,7 @@ def test_they_ask_a_mechanism_for_what_it_states_alone():
 def sure(mechanism, scores):
     """P[the true top k], by the certified law."""
     best = tuple(range(mechanism.k))
-    chances = of_kind(Law, law_of(mechanism, scores)).chances.items()
+    chances = of_kind(Law, certify(mechanism, scores)).chances.items()
     return sum(float(chance) for one, chance in chances if one == best or one[0] == best)
 
 
@@ -145,9 +144,9 @@ def test_a_mistake_in_the_exact_code_is_not_repeated(case, monkeypatch):
 
 def test_the_ranks_of_a_large_gap_are_counted_and_weighed_anew(monkeypatch):
     mechanism = LargeGap(epsilon=1.0, regularizer=[0.5, -0.25, 1])
-    before = of_kind(Law, law_of(mechanism, X)).chances
+    before = of_kind(Law, certify(mechanism, X)).chances
     monkeypatch.setattr(large_gap, "offsets", lambda regularizer, limit: [Fraction(0)] * limit)
     monkeypatch.setattr(large_gap, "last_rank", lambda scores, limit: 2)
-    after = of_kind(Law, law_of(mechanism, X)).chances
+    after = of_kind(Law, certify(mechanism, X)).chances
     assert {rank: float(chance) for rank, chance in after.items()} == {n: float(p) for n, p in before.items()}
     assert list(after) == [1, 2, 3]

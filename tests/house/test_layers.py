@@ -4,19 +4,21 @@ import ast
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 import typer
 from typer.core import TyperGroup
 
 import shortlist
+from bench import size
 from shortlist.cli.app import COMMANDS, app
-from tests.helpers.typed import of_kind
+from tests.helpers.typed import of_kind, present
 
 HOME = Path(shortlist.__file__).parent
 ROOT = Path(__file__).parents[2]
+CORE = next(one for one in size.CONTRACTS if one["name"] == size.CORE)
 EXCEPTIONS = {"_entry.py"}
 """The command takes over signals before anything is loaded that takes time, and says so."""
 
@@ -48,29 +50,33 @@ def test_the_test_above_sees_such_imports(line):
     assert not list(inside_functions(f"{line}\ndef f():\n    import numpy\n"))
 
 
-def contracts():
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-
-
-def test_the_layers_name_every_room_once_and_no_other():
-    layers = next(one for one in contracts() if one["type"] == "layers")
-    named = [room for layer in layers["layers"] for room in layer.split(" : ")]
-    rooms = {entry.stem for entry in HOME.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").exists()}
-    assert sorted(named) == sorted(rooms - {"__init__"})
-    assert layers["exhaustive"]
-
-
-def test_the_map_in_the_docs_names_every_room_in_the_order_of_the_layers():
-    text = (ROOT / "docs" / "architecture.md").read_text().partition("## The map")[2].partition("\n## ")[0]
-    layers = next(one for one in contracts() if one["type"] == "layers")["layers"]
-    rooms = [room for layer in layers for room in layer.split(" : ") if not room.startswith("_")]
-    names = [f"`{room}/`" if (HOME / room).is_dir() else f"`{room}.py`" for room in rooms]
-    assert [name for name in names if name not in text] == []
-    line = {
-        name: next(n for n, row in enumerate(text.splitlines()) if row.startswith("|") and name in row)
-        for name in names
+def test_the_trusted_core_imports_nothing_outside_it():
+    """The contract forbids what explains; beside that no module may be forgotten, or its size would be too small."""
+    graph = grimp.build_graph("shortlist", exclude_type_checking_imports=True)
+    core, forbidden = (tuple(CORE[name]) for name in ("source_modules", "forbidden_modules"))
+    imports = {
+        (module, used)
+        for module in graph.modules
+        for used in graph.find_modules_directly_imported_by(module)
+        if is_in(module, core) and not is_in(used, (*core, "shortlist")) and not is_in(used, forbidden)
     }
-    assert list(line.values()) == sorted(line.values())
+    assert imports == set()
+
+
+def is_in(module, packages):
+    return any(module == one or (module.startswith(f"{one}.") and one != "shortlist") for one in packages)
+
+
+def test_the_map_in_the_docs_is_current():
+    """But for the code lines, which may have moved; `python -m bench size` writes it anew."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.partition("<!-- size-map -->\n")[2].partition("\n<!-- end")[0].splitlines()
+    assert [names_of(row) for row in table] == [names_of(row) for row in size.map_table()]
+
+
+def names_of(row):
+    """The layer and the module of a row of the map."""
+    return row.split("|")[1:3]
 
 
 def loaded(code):
@@ -123,8 +129,10 @@ def test_a_command_loads_what_it_needs(arguments, needed, not_needed):
 
 
 def test_every_command_is_where_the_list_says_and_has_its_own_help():
-    built = of_kind(TyperGroup, typer.main.get_command(app)).commands
-    assert list(built) == list(COMMANDS)
+    group = of_kind(TyperGroup, typer.main.get_command(app))
+    context = typer.Context(group)
+    assert group.list_commands(context) == list(COMMANDS)
+    built = {name: present(group.get_command(context, name)) for name in COMMANDS}
     for name, place in COMMANDS.items():
         assert built[name].name == name
         assert built[name].help

@@ -8,9 +8,10 @@ import pytest
 
 import shortlist as sl
 from shortlist import mechanisms
+from shortlist.api import QuantileOptions, SelectOptions, TopKOptions
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
+from shortlist.query import OPTIONS, TABLE_OPTIONS, GroupOptions, options_of
 from shortlist.scores import PlainWords, Scores, ScoreWords
-from shortlist.table_words import TABLE_WORDS, GroupWords
 
 KINDS = [getattr(mechanisms, name) for name in mechanisms.__all__]
 METHODS = {
@@ -29,9 +30,35 @@ def test_the_words_are_those_of_scores():
     }
 
 
+def test_every_option_of_a_call_is_declared_once_and_as_its_signature_has_it():
+    for call in (sl.top_k, sl.select, sl.keys, sl.quantile):
+        words = {name: one.default for name, one in inspect.signature(call).parameters.items() if name != "question"}
+        given = [*words][1:]
+        asked = {one.name: one for one in options_of(call.__name__)}
+        assert set(given) <= asked.keys()
+        written = GroupOptions.__annotations__.keys() if "scores" in words else set[str]()
+        assert asked.keys() - {*given} <= written
+        for name in given:
+            needed = words[name] is inspect.Parameter.empty
+            assert needed or words[name] == asked[name].default, name
+            hint = call.__annotations__[name]
+            assert hint in (asked[name].type, "Any", asked[name].type.removesuffix(" | None")), (name, hint)
+    assert all(one.help.endswith(".") and len(one.help) < 80 for one in OPTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"), [(SelectOptions, "select"), (TopKOptions, "top_k"), (QuantileOptions, "quantile")]
+)
+def test_type_checkers_know_every_option_as_it_is_declared(kind, call):
+    asked = {one.name: one.type for one in options_of(call)}
+    assert kind.__annotations__.keys() == asked.keys() - {"k", "parallel", "by"}
+    for name, hint in kind.__annotations__.items():
+        assert hint.__forward_arg__ in (asked[name], asked[name].removesuffix(" | None"), "Iterable[Hashable] | None")
+
+
 def test_the_words_of_a_table_are_those_of_count_and_how_far_it_is():
     counted = get_type_hints(sl.count)
-    of_tables = {name: hint for name, hint in get_type_hints(GroupWords).items() if name in TABLE_WORDS}
+    of_tables = {name: hint for name, hint in get_type_hints(GroupOptions).items() if name in TABLE_OPTIONS}
     for release in (sl.keys, sl.quantile):
         assert get_type_hints(release)["progress"] == of_tables["progress"]
     del of_tables["progress"]
@@ -40,7 +67,7 @@ def test_the_words_of_a_table_are_those_of_count_and_how_far_it_is():
 
 @pytest.mark.parametrize("function", TAKERS, ids=lambda one: one.__qualname__)
 def test_whatever_takes_plain_values_takes_these_words_and_no_others(function):
-    words = GroupWords if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
+    words = GroupOptions if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
     assert function.__annotations__["question"] == f"Unpack[{words.__name__}]"
     assert inspect.unwrap(function).__globals__[words.__name__] is words
 

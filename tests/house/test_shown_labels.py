@@ -13,8 +13,8 @@ import shortlist as sl
 from shortlist._files import write_table
 from shortlist._text import csv_table, spreadsheet_safe
 from shortlist.accounting.guarantees import Composition, PureDP
-from shortlist.cli.app import main
 from shortlist.cli.releases import show
+from tests.helpers.terminal import main
 
 mpl.use("Agg")
 

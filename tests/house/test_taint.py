@@ -15,11 +15,8 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, mechanisms
 from shortlist._arrays import Frame
 from shortlist.mechanisms import Mechanism, SparseVector
-from shortlist.paid_release import Booked
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.release import Extras
-from shortlist.tables.count import open_table
-from shortlist.tables.question import Question
 from shortlist.testing import seeded
 from tests.helpers.releases import CAPPED, LINES, NUMBERED, PUBLIC, UNKNOWN, WEIGHED
 from tests.helpers.support import full_size, sized
@@ -130,10 +127,9 @@ def test_releases_from_lists_of_scores_hold_nothing_private(kind):
 def test_paid_releases_hold_nothing_private(tmp_path):
     ledger = Ledger(tmp_path / "book.db", budget=ZCDP(100.0, 0.1))
     path = source("parquet", ROWS, tmp_path)
-    question = Question.of("user", "item", None, None)
     for mechanism in {**UNKNOWN, **WEIGHED}.values():
-        paid = Booked.of(mechanism, open_table(path, question, None).schema(), ledger, "a purpose")
-        release = paid.release(open_table(path, question).count())
+        scores = sl.count(path, user="user", item="item")
+        release = mechanism.release(scores, ledger=ledger, purpose="a purpose")
         assert present(release.receipt).purpose == "a purpose"
         check_release(release)
     scores = sl.Scores(COUNTS, monotone=True, public=True)

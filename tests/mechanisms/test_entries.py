@@ -12,9 +12,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms, pate
-from shortlist.audit.attack import Target, mechanism_names, source_of, takes_histograms
+from shortlist.audit import prove_mechanism, prove_pate
+from shortlist.audit.attack import Target, inputs_of, mechanism_names, source_of
 from shortlist.audit.events import read_many
-from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Draws
 from shortlist.mechanisms.registry import ENTRIES, EXAMPLE_COUNTS, METHODS, audited, examples
@@ -169,6 +169,6 @@ def test_a_mechanism_that_is_made_of_ours_is_audited_like_it():
     class Mine(mechanisms.StableTopK):
         pass
 
-    assert takes_histograms(Mine(k=1, epsilon=1.0, delta=0.05))
+    assert inputs_of(Mine(k=1, epsilon=1.0, delta=0.05)) == "histograms"
     assert prove_mechanism(Mine(k=1, epsilon=1.0, delta=0.05), d=2, top=1).holds
     assert audited(object()) is None

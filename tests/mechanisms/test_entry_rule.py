@@ -1,13 +1,13 @@
 """The public rule: for all that is public of a question, it names one method that takes it."""
 
-import warnings
 from itertools import product
 from typing import Any
 
 import pytest
 
+import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.choose import choose_method, mechanism_for
+from shortlist.choose import choose_mechanism, choose_method
 from shortlist.mechanisms.base import Budget, Request
 from shortlist.mechanisms.registry import METHODS
 
@@ -29,7 +29,7 @@ COUNTED = (
 
 
 def fits(request):
-    """What `mechanism_for` lets through to the rule."""
+    """What `choose_mechanism` lets through to the rule."""
     if request.listed:
         return request.k is not None and request.limit is None
     return not (request.gaps or (request.k is None and (request.ordered or request.values)))
@@ -78,19 +78,15 @@ def test_what_does_not_fit_is_refused_in_words_and_not_by_the_rule():
     every = product(NUMBERS, BUDGETS, FLAGS, FLAGS, FLAGS, FLAGS, (None, 6000))
     for k, budget, ordered, values, gaps, public, limit in every:
         if not fits(Request(k, budget, ordered, values, gaps, public, limit)):
-            words: dict[str, Any] = {"ordered": ordered, "values": values, "gaps": gaps, "limit": limit}
-            with (
-                pytest.raises(ValueError, match=r"k=None|values need|gaps need|limit"),
-                warnings.catch_warnings(action="ignore"),
-            ):
-                mechanism_for(k, public=public, budget=budget, **words)
+            with pytest.raises(ValueError, match=r"k=None|values need|gaps need|limit"):
+                choose_mechanism(Request(k, budget, ordered, values, gaps, public, limit))
 
 
 def test_a_named_method_is_built_as_the_rule_would_build_it():
     for k, ordered in ((1, True), (4, False), (4, True)):
-        chosen, why, _ = mechanism_for(k, public=True, epsilon=1.0, ordered=ordered)
-        name = choose_method(Request(k, PureDP(1.0), ordered))[0]
-        named, reason, _ = mechanism_for(k, public=True, epsilon=1.0, ordered=ordered, method=name)
+        request = Request(k, PureDP(1.0), ordered)
+        chosen, why, *_ = choose_mechanism(request)
+        named, reason, *_ = choose_mechanism(request, choose_method(request)[0])
         assert chosen == named
         assert why
         assert reason == ""
@@ -100,11 +96,11 @@ def test_the_rule_says_who_can_give_what_is_missing():
     for what, able in (("values", '"gumbel-values" or "histogram" or "gaps" or "measured-set"'), ("gaps", '"gaps"')):
         words: dict[str, Any] = {what: True}
         with pytest.raises(ValueError, match=f"releases no {what}.* or {able}"):
-            mechanism_for(2, public=True, epsilon=1.0, method="joint", **words)
+            choose_mechanism(Request(2, PureDP(1.0), **words), "joint")
 
 
 @pytest.mark.parametrize("limit", [[7], 0, -3, 1.5, "7", True])
 @pytest.mark.parametrize("method", ["auto", "stable", "joint"])
 def test_a_limit_that_is_no_number_of_rows_is_refused_by_its_name(limit, method):
     with pytest.raises(ValueError, match="limit must be a whole number"):
-        mechanism_for(2, public=False, epsilon=1.0, delta=1e-6, limit=limit, method=method)
+        sl.top_k({"a": 3, "b": 1}, 2, epsilon=1.0, delta=1e-6, limit=limit, method=method)

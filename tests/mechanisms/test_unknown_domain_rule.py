@@ -7,8 +7,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
-from shortlist.choose import mechanism_for
+from shortlist.choose import choose_mechanism
 from shortlist.mechanisms import LimitedDomainTopK, NamesChoice, StableTopK
+from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.registry import METHODS
 from tests.helpers.typed import present
 
@@ -18,7 +19,7 @@ BUDGET = ApproxDP(1.0, 1e-6)
 
 def automatic(k, budget, ordered, limit, method="auto"):
     """(the mechanism, why) for candidates that are not public."""
-    return mechanism_for(k, public=False, budget=budget, ordered=ordered, limit=limit, method=method)[:2]
+    return choose_mechanism(Request(k, budget, ordered, public=False, limit=limit), method)[:2]
 
 
 @pytest.fixture
@@ -49,7 +50,8 @@ def test_an_order_comes_from_a_list(k, noise):
 def test_too_many_sets_are_not_weighed():
     assert isinstance(automatic(5000, BUDGET, False, None)[0], LimitedDomainTopK)
     with pytest.warns(UserWarning, match="delta=0.6"):
-        assert isinstance(automatic(2, ApproxDP(1.0, 0.6), False, None)[0], LimitedDomainTopK)
+        release = sl.top_k(Scores(COUNTS, monotone=True), 2, budget=ApproxDP(1.0, 0.6))
+    assert release.why.startswith("auto: LimitedDomainTopK")
 
 
 def test_top_k_with_a_delta_needs_no_candidates(scores):

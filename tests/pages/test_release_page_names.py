@@ -11,7 +11,7 @@ from matplotlib import font_manager
 import shortlist as sl
 from shortlist._text import with_margin
 from shortlist.pages import plots
-from shortlist.pages.release_page import groups_page, release_page
+from shortlist.pages.release_page import release_page
 from tests.helpers.typed import present
 
 ROWS = pd.DataFrame({"who": range(900), "what": ["tea"] * 500 + ["milk"] * 390 + [f"secret {n}" for n in range(10)]})
@@ -71,7 +71,7 @@ def test_quantiles_are_sentences_and_no_ranks():
 
 def test_margins_are_explained_once_on_a_page_of_groups_and_ways_in_words():
     lists = sl.top_k([[90, 4, 1], [70, 2, 1]], 2, epsilon=1.0, values=True, monotone=True, rng=sl.testing.seeded(1))
-    assert groups_page(lists, "").count("± is half of an interval that covers 95%") == 1
+    assert release_page(lists, "").count("± is half of an interval that covers 95%") == 1
     guarded = sl.top_k([900, 500, 90, 70, 20, 3, 2], 3, epsilon=1.0, monotone=True, rng=sl.testing.seeded(1))
     assert guarded.used == "canonical"
     assert "the way for clear winners (canonical)" in release_page(guarded)
@@ -94,7 +94,7 @@ def test_a_page_has_what_must_be_known_of_its_list_and_no_words_for_programs():
     assert ("Noise can take a value below 0" in page) == (min(present(rare.values)) < 0)
     unordered = release_page(sl.top_k([900, 500, 90, 70, 20, 3, 2], 3, epsilon=1.0, monotone=True))
     assert unordered.count("order says nothing") == 1
-    for text in (page, unordered, groups_page(sl.top_k([[9, 8, 1], [7, 5, 2]], 2, epsilon=1.0, monotone=True), "")):
+    for text in (page, unordered, release_page(sl.top_k([[9, 8, 1], [7, 5, 2]], 2, epsilon=1.0, monotone=True), "")):
         assert not any(word in text for word in ("at_least=", "ordered=", "docs/"))
 
 
@@ -103,7 +103,7 @@ def test_pages_say_that_a_large_epsilon_promises_little(epsilon, tmp_path):
     one = sl.top_k([9, 8, 1], 2, epsilon=epsilon, monotone=True)
     many = sl.top_k([[9, 8, 1], [7, 5, 2]], 2, epsilon=epsilon, monotone=True)
     sl.Ledger(tmp_path / "q4.db", budget=sl.PureDP(epsilon)).report(tmp_path / "q4.html")
-    for page in (release_page(one), groups_page(many, ""), (tmp_path / "q4.html").read_text()):
+    for page in (release_page(one), release_page(many, ""), (tmp_path / "q4.html").read_text()):
         assert ("An epsilon above 10 promises little" in page) == (epsilon > 10)
 
 
@@ -115,7 +115,7 @@ def test_a_page_is_called_by_its_title_its_purpose_or_what_it_holds(tmp_path):
     ages = pd.DataFrame({"who": range(90), "age": range(90), "where": ["CH", "DE"] * 45})
     asked: dict[str, Any] = {"user": "who", "value": "age", "q": 0.5, "lower": 0, "upper": 99, "epsilon": 1.0}
     groups = sl.quantile(ages, **asked, by="where", groups=["CH", "DE"])
-    assert "<h1>Quantiles of 2 groups, chosen privately</h1>" in groups_page(groups, "")
+    assert "<h1>Quantiles of 2 groups, chosen privately</h1>" in release_page(groups, "")
     assert groups.summary.startswith("2 groups, 2 quantiles in all.")
 
 

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.choose import mechanism_for
+from shortlist.choose import choose_mechanism
+from shortlist.mechanisms.base import Request
 from shortlist.planning.plans import shaped
 from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list, rates
 
@@ -31,9 +32,8 @@ def test_every_row_is_the_law_of_what_its_method_builds(k, epsilon, most):
             budget = sl.ApproxDP(epsilon, 1e-4)
         elif one.budget == "zcdp":
             budget = sl.ZCDP(one.rho, 5e-5 if one.domain == "unknown" else 0.0)
-        words: dict[str, Any] = {"public": one.domain == "known", "most": most, "budget": budget}
-        ordered = one.ordered and k > 1
-        built: Any = mechanism_for(k, method=one.method, ordered=ordered, **words)[0]
+        request = Request(k, budget, one.ordered and k > 1, public=one.domain == "known", most=most)
+        built: Any = choose_mechanism(request, one.method).mechanism
         assert one.top == pytest.approx(built.success_probability(scores), abs=1e-6), one
         recall = built.expected_recall(scores) if hasattr(built, "expected_recall") else built.quality(scores).recall
         assert one.recall == pytest.approx(recall, abs=1e-6), one
@@ -47,8 +47,8 @@ def test_rows_of_counted_tables_are_the_law_of_what_their_methods_build():
     scores = sl.count(pl.DataFrame(held, schema=["who", "what"], orient="row"), user="who", item="what").as_public()
     found = sl.plan(k=3, epsilon=1.5, delta=1e-2, scores=scores, budget="approx")
     for one in found.rows:
-        words: dict[str, Any] = {"public": False, "weighed": True, "ordered": one.ordered}
-        built: Any = mechanism_for(3, method=one.method, budget=sl.ApproxDP(1.5, 1e-2), **words)[0]
+        request = Request(3, sl.ApproxDP(1.5, 1e-2), one.ordered, public=False, weighed=True)
+        built: Any = choose_mechanism(request, one.method).mechanism
         assert one.top == pytest.approx(built.success_probability(scores), abs=1e-6), one
     assert {one.method for one in found.rows} >= {"keys", "names-choice"}
 

@@ -14,7 +14,7 @@ from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms import sets as budgets
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.mechanisms.sets import share_of
-from shortlist.planning.compare import _by_rounds as by_rounds
+from shortlist.planning.comparison import _by_rounds as by_rounds
 from tests.helpers.typed import noting
 
 SCORES = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True)

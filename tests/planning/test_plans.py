@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, certify
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -265,7 +264,7 @@ def test_a_list_without_a_public_domain_keeps_what_its_plan_promises(k, users, d
 def test_what_a_list_reaches_with_an_epsilon_is_the_mechanism_s_own_law():
     found = sl.plan(k=1, scores=[30, 1, 0], monotone=True, epsilon=0.5, delta=0.01, domain="unknown", budget="approx")
     built = LimitedDomainTopK(k=1, epsilon=0.5, delta=0.01, noise="exponential")
-    law = of_kind(Law, law_of(built, sl.Scores([30, 1], monotone=True)))
+    law = of_kind(Law, certify(built, sl.Scores([30, 1], monotone=True)))
     right = sum(float(chance) for names, chance in law.chances.items() if names in ((0,), ((0,), False)))
     assert row(found, "limited-domain", "approx").top == pytest.approx(right, abs=1e-9)
 

@@ -89,7 +89,6 @@ def test_the_farthest_budgets_answer_for_names_from_the_data_too(epsilon, delta)
     check(epsilon=epsilon, delta=delta, budget=("zcdp", "approx"), domain="unknown")
 
 
-@pytest.mark.some
 @full_size
 @pytest.mark.parametrize("target", [1e-6, 1 - 2**-53])
 @pytest.mark.parametrize("users", [3, 2**53])

@@ -20,7 +20,7 @@ import pandas as pd
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.prove import law_of
+from shortlist.audit import certify
 from shortlist.mechanisms import (
     CanonicalTopK,
     GuardedTopK,
@@ -129,7 +129,7 @@ def certified() -> dict[str, Any]:
     """The laws that the auditor compares with the promise: the middles of their balls."""
 
     def middles(mechanism: Any, scores: sl.Scores) -> Any:
-        law = law_of(mechanism, scores)
+        law = certify(mechanism, scores)
         chances = getattr(law, "chances", None)
         if chances is None:
             return None

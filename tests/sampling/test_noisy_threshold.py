@@ -109,7 +109,6 @@ STORED: list[tuple[str, bool, type[Any]]] = [(*one, kind) for one in KINDS for k
 STORED += [(*one, kind) for one in KINDS[:4] for kind in (np.float64, np.float32)]
 
 
-@pytest.mark.some(2)
 @full_size
 @pytest.mark.parametrize(("noise", "adaptive", "kind"), STORED)
 def test_skipping_the_hopeless_does_not_change_the_law(noise, adaptive, kind, monkeypatch):

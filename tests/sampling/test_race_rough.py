@@ -29,7 +29,6 @@ def contest(values, k=1, scale=Fraction(2), noise=EXPONENTIAL):
 
 
 @pytest.mark.traced(False)
-@pytest.mark.some(2)
 @every
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("k", [1, 2, 4])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist.pages.plots import PALETTE
-from shortlist.pages.theme import embedded
+from shortlist.pages.theme import encode_json
 from shortlist.planning.plans import collapse_point
 from studies.papers import explore
 from studies.papers.errata import errata
@@ -164,7 +164,7 @@ def test_figures_keep_their_names_apart_and_take_the_colours_of_the_page(study):
 
 
 def test_json_in_a_page_cannot_end_its_element():
-    assert "<" not in embedded({"a": "</script><b>"})
+    assert "<" not in encode_json({"a": "</script><b>"})
 
 
 def test_the_measures_of_these_tests_find_what_is_wrong(look, tmp_path):

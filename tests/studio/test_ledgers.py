@@ -58,7 +58,7 @@ def test_the_consent_says_that_somebody_else_must_approve(studio):
 
 def test_a_price_in_another_currency_names_the_budget(studio):
     sl.Ledger(studio.folder / "other.db", budget=ApproxDP(3.0, 1e-5))
-    with mock.patch("shortlist.studio.forms.Offer.price", return_value="rho 0.1"):
+    with mock.patch("shortlist.studio.forms.price_text", return_value="rho 0.1"):
         plan = studio.ask("plan", {**QUESTION, "ledger": "other.db"})[1]
     assert plan["consent"].startswith("I spend rho 0.1 from other.db, whose budget is epsilon 3; then a charge")
 
@@ -193,8 +193,7 @@ def test_a_locked_database_of_the_folder_does_not_hold_up_the_page(studio):
 
 @pytest.mark.parametrize("route", ["plan", "officer"])
 def test_a_locked_ledger_is_told_in_words_and_soon(studio, monkeypatch, route):
-    for module in ("forms", "ledgers"):
-        monkeypatch.setattr(f"shortlist.studio.{module}.LEDGER_SECONDS", 0.1)
+    monkeypatch.setattr("shortlist.studio.inputs.LEDGER_SECONDS", 0.1)
     db = sqlite3.connect(studio.folder / "year.db", isolation_level=None)
     db.execute("BEGIN EXCLUSIVE")
     began = time.monotonic()
@@ -206,7 +205,7 @@ def test_a_locked_ledger_is_told_in_words_and_soon(studio, monkeypatch, route):
 
 def test_a_ledger_that_is_locked_after_the_plan_ends_the_release_and_lets_others_on(studio, monkeypatch):
     """One release runs at a time: one that waits for a lock keeps those from other ledgers waiting."""
-    monkeypatch.setattr("shortlist.studio.work.LEDGER_SECONDS", 0.1, raising=False)
+    monkeypatch.setattr("shortlist.studio.inputs.LEDGER_SECONDS", 0.1)
     plan = studio.ask("plan", QUESTION)[1]
     db = sqlite3.connect(studio.folder / "year.db", isolation_level=None)
     db.execute("BEGIN EXCLUSIVE")

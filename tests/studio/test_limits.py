@@ -9,9 +9,10 @@ import pytest
 
 import shortlist as sl
 from shortlist.studio import planner
-from shortlist.studio.inputs import Connections, Folder, Limits
+from shortlist.studio.answers import Answer
+from shortlist.studio.inputs import Folder
 from shortlist.studio.planner import Planner
-from shortlist.studio.server import Handler, Studio
+from shortlist.studio.server import Connections, Handler, Limits, Studio
 from tests.helpers.studios import QUESTION, Running, fill
 
 DESCRIBED = {**QUESTION, "users": 5000, "shape": "zipf:1.1"}
@@ -87,7 +88,7 @@ def test_who_comes_while_all_are_being_served_is_told_so(studio_with, monkeypatc
     def waits(_route):
         started.set()
         assert go_on.wait(60)
-        return 200, "application/json", b"{}", ""
+        return Answer(b"{}")
 
     monkeypatch.setattr(studio.server.answers, "get", waits)
     found = []

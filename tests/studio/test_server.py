@@ -301,11 +301,11 @@ def test_what_is_not_listed_cannot_be_named(studio):
 
 
 def test_progress_is_told_in_hundredths(studio):
+    from shortlist.studio.answers import PaidJob, _view
     from shortlist.studio.forms import Offer
-    from shortlist.studio.work import PaidJob
 
     plan = Offer.of(studio.server.folder, QUESTION)
-    assert studio.server.answers._told(PaidJob("job", plan, share=0.123456))["share"] == 0.12
+    assert _view(PaidJob("job", plan, share=0.123456))["share"] == 0.12
 
 
 def test_the_consent_names_the_whole_price(studio):
@@ -372,7 +372,7 @@ def test_tabs_that_race_on_one_consent_make_one_release(studio):
 
 def test_an_old_plan_cannot_be_confirmed(studio, monkeypatch):
     _, plan = studio.ask("plan", QUESTION)
-    monkeypatch.setattr("shortlist.studio.work.PATIENCE", -1.0)
+    monkeypatch.setattr("shortlist.studio.answers.PATIENCE", -1.0)
     assert studio.ask("release", {"confirm": plan["confirm"], "agree": True})[0] == 400
     check_untouched(studio)
 

@@ -6,10 +6,11 @@ from importlib.resources import files
 import pytest
 
 import shortlist as sl
-from shortlist.studio.expected import SHAPES, expected
+from shortlist.studio.expected import SHAPES, forecast
 from shortlist.studio.forms import Offer
-from shortlist.studio.inputs import Folder, notes_shown, page_words
+from shortlist.studio.inputs import Folder, error_text, notes_of
 from shortlist.studio.planner import Planner
+from shortlist.tables.column_names import check_there
 from tests.helpers.studios import QUESTION, Running, fill
 
 
@@ -24,14 +25,16 @@ def studio(tmp_path):
 
 @pytest.mark.parametrize("column", ["userid", "it's", 'a "b"'])
 def test_a_missing_column_is_told_by_its_field(column):
-    said = page_words(f"user={column!r}: the table has no column of that name; write it as the table does")
+    with pytest.raises(ValueError, match="no column of that name") as refused:
+        check_there("user", column, ["who"], ["who"])
+    said = error_text(refused.value)
     assert (
         said == f"user: the table has no column {column}; write it as the table does, or read the names of its columns"
     )
 
 
 def test_who_waits_for_approval_is_shown_the_view_that_names_the_ledger():
-    said = page_words(str(sl.privacy.ApprovalNeeded("two.db", 2)))
+    said = error_text(sl.privacy.ApprovalNeeded("two.db", 2))
     assert said.startswith("entry 2 of two.db waits for somebody else's approval, as “The ledgers” says; then ask")
     assert "LEDGER" not in said
 
@@ -87,7 +90,7 @@ class Known(Planner):
 def test_a_forecast_says_of_how_many_people_it_is(studio, change, said):
     sl.Ledger(studio.folder / "both.db", budget=sl.ApproxDP(9.0, 1e-4))
     asked = {**QUESTION, "users": 1800, "shape": "zipf:1.1", "delta": 1e-6, "ledger": "both.db", **change}
-    answer = expected(Offer.of(Folder.of(studio.folder), asked), asked, Known(1.0))
+    answer = forecast(Offer.of(Folder.of(studio.folder), asked), asked, Known(1.0))
     assert said in answer["told"]
     assert "users" not in answer["told"]
     guesses = asked["users"] is None or (asked["candidates"] == "none" and "items" not in asked)
@@ -101,7 +104,7 @@ def test_nothing_is_certain_and_counts_are_no_part_of_the_comparison(studio):
 
     for values, others in ((False, "public facts alone"), (True, "names alone")):
         asked = {**QUESTION, "users": 5000, "shape": "zipf:1.1", "values": values}
-        answer = expected(Offer.of(Folder.of(studio.folder), asked), asked, Sure(1.0))
+        answer = forecast(Offer.of(Folder.of(studio.folder), asked), asked, Sure(1.0))
         assert others in answer["others"]
         assert "a chance of more than 99.9%" in answer["told"]
         assert answer["rows"][0]["runs"] is not values
@@ -110,7 +113,7 @@ def test_nothing_is_certain_and_counts_are_no_part_of_the_comparison(studio):
 def test_shapes_are_told_as_the_page_calls_them(studio):
     offer = Offer.of(Folder.of(studio.folder), QUESTION)
     for shape, words in SHAPES.items():
-        told = expected(offer, {"users": 5000, "shape": shape}, Known(1.0))["told"]
+        told = forecast(offer, {"users": 5000, "shape": shape}, Known(1.0))["told"]
         assert (words in told, shape in told) == (True, False)
     page = files("shortlist").joinpath("studio/assets/studio.html").read_text()
     assert re.findall(r'<option value="(\w+:[\d.]+)"', page) == list(SHAPES)
@@ -145,7 +148,7 @@ def test_what_is_booked_is_told_once(studio):
 def test_a_result_says_what_a_reader_of_its_numbers_has_to_know_once(rows):
     counts = [[0] * 12] * rows if rows > 1 else [0] * 12
     release = sl.top_k(counts, k=11, epsilon=1e-3, monotone=True, values=True)
-    notes = notes_shown(release)
+    notes = notes_of(release)
     assert len([note for note in notes if note.startswith("A value below its ± says little")]) == 1
     assert not [note for note in notes if "=" in note]  # no argument of Python
     assert len(set(notes)) == len(notes)

@@ -233,25 +233,16 @@ def test_a_table_larger_than_the_memory_limit_goes_to_a_private_folder_that_goes
 
 def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     """All of two candidates cost nothing; two of three would be a release that nobody paid for."""
-    from shortlist.choose import mechanism_for
-    from shortlist.paid_release import Booked
-    from shortlist.tables.count import open_table
-    from shortlist.tables.question import Question
-
     table, listed = tmp_path / "rows.csv", tmp_path / "known.txt"
     table.write_text("user,item\n1,a\n2,b\n3,c\n")
     listed.write_text("a\nb\n")
-    ledger, question = sl.Ledger(tmp_path / "budget.db", budget=sl.PureDP(3.0)), Question.of("user", "item", None, None)
-    mechanism, _, _ = mechanism_for(2, public=True, epsilon=1.0)
-    paid = Booked.of(mechanism, open_table(str(table), question, listed).schema(), ledger, "")
+    ledger = sl.Ledger(tmp_path / "budget.db", budget=sl.PureDP(3.0))
+    asked: dict[str, Any] = {"user": "user", "item": "item", "candidates": listed, "epsilon": 1.0, "ledger": ledger}
+    assert sl.top_k(table, 2, **asked).items == ["a", "b"]
     assert ledger.spent.epsilon == 0
-    other = Booked.of(mechanism, open_table(str(table), question, listed).schema(), ledger, "")
-    assert paid.release(open_table(table, question, listed).count()).items == ["a", "b"]
-    with pytest.raises(ValueError, match="has paid for its draw already"):
-        paid.release(open_table(table, question, listed).count())
-    listed.write_text("a\nb\nc\n")
     with pytest.raises(ValueError, match="changed between the charge and the count"):
-        other.release(open_table(table, question, listed).count())
+        sl.top_k(table, 2, **asked, progress=lambda share: listed.write_text("a\nb\nc\n") and None)
+    assert len(ledger.entries()) == 2
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")

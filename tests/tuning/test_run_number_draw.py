@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from shortlist.audit.certified.base import chances
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
+from shortlist.sampling.entropy import Seeded, WordStream
 from shortlist.tuned import draw_number, draw_place, whole_shares
-from tests.helpers.inside import Seeded, WordStream
+from studies.broken.run_numbers import chances
 from tests.helpers.support import assert_law, full_size, sized
 
 LAWS = {

@@ -1,4 +1,4 @@
-"""A lower bound on the true epsilon of a mechanism, from its draws."""
+"""Attack a mechanism: a lower bound on its true epsilon, from its draws."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, product
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from shortlist._files import write_text
-from shortlist._text import meant
+from shortlist._text import suggest
 from shortlist.accounting.checks import count, number
+from shortlist.audit import events
 from shortlist.audit.certified.base import Point
-from shortlist.audit.enumeration import lines, neighbours
-from shortlist.audit.events import Event, Sample, label_number, learn, proportion_bounds, read_each, read_many, together
+from shortlist.audit.events import Event, Sample
+from shortlist.audit.prove import Sensitivity, lines, neighbours, on_a_line, steps_of, with_two_votes
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
@@ -38,35 +38,31 @@ from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import ProcessPoolExecutor
 
 
 def fingerprint(thing: object) -> str:
-    """The same for equal inputs and for the same code, in any process; different otherwise.
+    """Return a text that is the same for equal inputs and the same code, in any process, and different otherwise.
 
-    A function is told by its code, its defaults and what it closes over, not by what it calls. Whatever cannot be
-    pickled is told by its `repr`.
+    A function is known by its code, its defaults and what it closes over, not by what it calls. What cannot be pickled
+    is known by its `repr`.
     """
-    digest = hashlib.blake2b(digest_size=16)
-    for part in _parts(thing, set()):
+    digest, seen = hashlib.blake2b(digest_size=16), set()
+
+    def add(one: object) -> None:
+        contents = _contents(one)
+        part = _pickle(one) if contents is None else f"{type(one).__name__} {len(contents)}".encode()
         digest.update(len(part).to_bytes(8, "big") + part)
+        if contents is None and callable(one) and isinstance(type(one).__call__, FunctionType):
+            contents = [type(one).__call__]
+        if isinstance(one, FunctionType):
+            contents = None if id(one) in seen else contents  # it may close over itself
+            seen.add(id(one))
+        for inner in contents or ():
+            add(inner)
+
+    add(thing)
     return digest.hexdigest()
-
-
-def _parts(thing: object, seen: set[int]) -> Iterator[bytes]:
-    contents = _contents(thing)
-    if contents is None:
-        yield _pickle(thing)
-        if callable(thing) and isinstance(type(thing).__call__, FunctionType):
-            yield from _parts(type(thing).__call__, seen)
-        return
-    yield f"{type(thing).__name__} {len(contents)}".encode()
-    if isinstance(thing, FunctionType):
-        if id(thing) in seen:
-            return  # it closes over itself
-        seen.add(id(thing))
-    for one in contents:
-        yield from _parts(one, seen)
 
 
 def _contents(thing: object) -> list[object] | None:
@@ -114,7 +110,7 @@ def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
     """The mechanism of that name, or an error with those that may be meant; k=None is the one audited by default."""
     known = makers()
     if name not in known:
-        near = meant(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
+        near = suggest(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
         raise ValueError(f"{name!r} is not known{near}")
     entry, build = known[name]
     return build(entry.audited.k if k is None else k, budget)
@@ -158,8 +154,8 @@ class Target:
     code: str = ""
 
 
-def target_of(subject: object, *, monotone: bool = False) -> Target:
-    """A mechanism of ours, or anybody's function of scores: f(scores), f(scores, rng=), f(scores, draws=, rng=).
+def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivity = 1) -> Target:
+    """Return a target for a mechanism of ours, or a function f(scores), f(scores, rng=) or f(scores, draws=, rng=).
 
     A function without `rng` has randomness of its own, which forked workers would repeat: it runs in this process.
     One that takes `draws` returns all draws at once: an array with a row each, a pair of arrays, or a list.
@@ -167,46 +163,30 @@ def target_of(subject: object, *, monotone: bool = False) -> Target:
     if isinstance(subject, Target):
         return subject
     if isinstance(subject, Mechanism):
-        return _mechanism(subject, monotone)
+        if _depth(subject, "_draw") < _depth(subject, "release_many"):  # a subclass may change single draws alone
+            return single_releases(subject, monotone=monotone, sensitivity=sensitivity)
+        return many_releases(subject, monotone=monotone, sensitivity=sensitivity)
     if callable(subject):
         return _function(subject)
     raise TypeError("audit a mechanism, such as NoisyMax(epsilon=1.0), or a function from scores to an output")
 
 
-def takes_histograms(subject: object) -> bool:
-    """Whether it is for counts of labels that come from the data: neighbours are one more user."""
+def inputs_of(subject: object) -> str:
+    """Return the kind of its inputs, as its entry states it; anybody's function takes scores."""
     how = audited(subject)
-    return how is not None and how.inputs == "histograms"
+    return "scores" if how is None else how.inputs
 
 
-def takes_lines(subject: object) -> bool:
-    """Whether it is for counts of people along a line, of which one person adds one vote."""
-    how = audited(subject)
-    return how is not None and how.inputs == "line"
-
-
-def with_two_votes(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism for counts in halves of votes: it draws by the ratio of a count to a user's votes."""
-    if getattr(mechanism, "votes_per_user", None) is None:
-        return mechanism
-    two: Any = replace  # a mechanism is a dataclass
-    return cast(Mechanism, two(mechanism, votes_per_user=2))
-
-
-def on_a_line(x: Point) -> Scores:
-    """Votes along a line in halves: one person has two of them."""
-    return Scores(list(x), sensitivity=2, monotone=True)
-
-
-def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool) -> Scores:
-    """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
+def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool, sensitivity: Sensitivity) -> Scores:
+    """Return the scores at a point of a box; for unknown domains the labels that are there, and nothing of others."""
     if isinstance(x, Scores):
         return x
-    if takes_lines(mechanism):
+    inputs = inputs_of(mechanism)
+    if inputs == "line":
         return on_a_line(x)
-    if takes_histograms(mechanism):
+    if inputs == "histograms":
         return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True, public=False)
-    return Scores(list(x), monotone=monotone)
+    return Scores(list(x), monotone=monotone, sensitivity=sensitivity)
 
 
 def source_of(seed: int | None) -> Source:
@@ -214,44 +194,40 @@ def source_of(seed: int | None) -> Source:
     return SECURE if seed is None else Seeded(seed)
 
 
-def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
-    """Its own draws, many at a time, if they are its own: a subclass may change single draws alone."""
-    if _where(mechanism, "_draw") < _where(mechanism, "release_many"):
-        return single_releases(mechanism, monotone=monotone)
-
+def many_releases(mechanism: Mechanism, **facts: Any) -> Target:
+    """Return a target that draws many releases at a time."""
     how, mechanism = audited(mechanism), with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
-        scores = scores_of(mechanism, x, monotone)
+        scores = scores_of(mechanism, x, **facts)
         sample = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
         sample = sample if isinstance(sample, Draws) else Draws(sample.reshape(draws, -1))
         if not scores.public and not (how and how.ranks):
             sample = _number_labels(sample, scores, mechanism.ordered)
-        return read_many(sample, draws)
+        return events.read_many(sample, draws)
 
-    batch = 20_000 if how and how.one_by_one else 250_000
-    return Target(repr(mechanism), draw, batch, True, True)
+    return Target(repr(mechanism), draw, 20_000 if how and how.one_by_one else 250_000, True, True)
 
 
-def single_releases(mechanism: Mechanism, *, monotone: bool = False) -> Target:
-    """One release after the other: slower, and all that a release shows."""
+def single_releases(mechanism: Mechanism, **facts: Any) -> Target:
+    """Return a target that draws one release after the other: slower, and all that a release shows."""
     mechanism = with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
-        scores, source = scores_of(mechanism, x, monotone), source_of(seed)
-        return read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
+        scores, source = scores_of(mechanism, x, **facts), source_of(seed)
+        return events.read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
 
     return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
 
 
-def _where(mechanism: Mechanism, method: str) -> int:
-    """How far up in its class hierarchy a method stands."""
+def _depth(mechanism: Mechanism, method: str) -> int:
+    """Return how far up in its class hierarchy a method stands."""
     return next(place for place, kind in enumerate(type(mechanism).__mro__) if method in vars(kind))
 
 
 def _number_labels(sample: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
-    numbers = np.array([*map(label_number, scores._content.names(range(scores._size))), -1])
+    numbers = np.array([*map(events.label_number, scores._content.names(range(scores._size))), -1])
     labels = numbers[sample.indices]
     if not ordered:
         labels = np.sort(np.where(labels < 0, LAST, labels), axis=1)
@@ -270,8 +246,8 @@ def _function(function: Callable[..., Any]) -> Target:
         scores = np.array(x, np.float64) if isinstance(x, tuple) else x
         extra: dict[str, Any] = {"rng": np.random.default_rng(seed)} if takes_rng else {}
         if takes_draws:
-            return read_many(function(scores, draws=draws, **extra), draws)
-        return read_each([function(scores, **extra) for _ in range(draws)])
+            return events.read_many(function(scores, draws=draws, **extra), draws)
+        return events.read_each([function(scores, **extra) for _ in range(draws)])
 
     batch = 100_000 if takes_draws else 2_000
     name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -286,24 +262,23 @@ def default_size(subject: object) -> int:
     return max(3, (k or 1) + 2) if isinstance(k, int) else 3
 
 
-def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterator[tuple[Point, Point]]:
-    """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
-    if takes_histograms(subject):
+def default_pairs(
+    subject: object, d: int, *, monotone: bool = False, sensitivity: Sensitivity = 1
+) -> Iterator[tuple[Point, Point]]:
+    """Yield neighbors to try, the most telling first: few special ones, then all those of a small box."""
+    inputs, how = inputs_of(subject), audited(subject)
+    if inputs == "histograms":
         yield from _histograms(d)
         return
-    if takes_lines(subject):
+    if inputs == "line":
         yield from sorted(lines(d, 4), key=lambda pair: -sum(pair[0]))
         return
-    how = audited(subject)
     level = getattr(subject, "threshold", 0) if how and how.at_threshold else 0
-    box = neighbours(
-        d,
-        2,
-        monotone=monotone,
-        everywhere=not getattr(subject, "is_permutation_invariant", True),
-    )
+    free = getattr(subject, "is_permutation_invariant", True)
+    options: dict[str, Any] = {"monotone": monotone, "sensitivity": sensitivity}
+    box = neighbours(d, 2, everywhere=not free, **options) if d <= 4 else ()
     seen = set()
-    for x, y in chain(_special(d, monotone), box if d <= 4 else ()):
+    for x, y in chain(_special(d, **options), box):
         pair = tuple(value + level for value in x), tuple(value + level for value in y)
         if x != y and pair not in seen:
             seen.add(pair)
@@ -312,37 +287,33 @@ def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterato
 
 def _histograms(d: int) -> Iterator[tuple[Point, Point]]:
     """Nobody and one user with labels of her own, a label that enters a full list, and gaps that close."""
-    for base in (
-        (0,) * d,
-        (1,) * (d - 1) + (0,),
-        (3,) + (0,) * (d - 1),
-        tuple(range(d, 0, -1)),
-        (4, 4) + (1,) * (d - 2),
-    ):
-        for move in ((1,) * d, (0,) * (d - 1) + (1,), (0,) + (1,) * (d - 1), (1,) + (0,) * (d - 1)):
-            yield base, tuple(a + b for a, b in zip(base, move, strict=True))
-
-
-def _special(d: int, monotone: bool) -> Iterator[tuple[Point, Point]]:
-    """One against the rest, half against half, and all together, from a few shapes of scores."""
-    half = d // 2
-    bases = [
-        (0,) * d,
-        (1,) + (0,) * (d - 1),
-        (0,) * (d - 1) + (1,),
-        (2,) + (0,) * (d - 1),
-        (0,) * (d - 1) + (-2,),
-        (1,) * half + (0,) * (d - half),
-        tuple(range(d, 0, -1)),
-        (3,) * half + (0,) * (d - half),
-    ]
-    up: list[Point] = [(1,) + (0,) * (d - 1), (0,) + (1,) * (d - 1), (1,) * half + (0,) * (d - half), (1,) * d]
-    up += [(0,) * (d - 1) + (1,), (1,) * (d - 1) + (0,)]
-    down: list[Point] = [tuple(-one for one in move) for move in up]
-    apart: list[Point] = [(1,) + (-1,) * (d - 1), (-1,) + (1,) * (d - 1), (1,) * half + (-1,) * (d - half)]
-    apart += [tuple(-one for one in apart[-1]), (1,) * (d - 1) + (-1,), (-1,) * (d - 1) + (1,)]
-    for base, move in product(bases, up + down if monotone else apart + up + down):
+    one, rest = (1,), (0,) * (d - 1)
+    bases = ((0,) * d, (1,) * (d - 1) + (0,), (3, *rest), tuple(range(d, 0, -1)), (4, 4) + (1,) * (d - 2))
+    for base, move in product(bases, ((1,) * d, rest + one, (0,) + (1,) * (d - 1), one + rest)):
         yield base, tuple(a + b for a, b in zip(base, move, strict=True))
+
+
+def _special(d: int, *, monotone: bool, sensitivity: Sensitivity) -> Iterator[tuple[Point, Point]]:
+    """One against the rest, half against half, and all together, from a few shapes of scores."""
+    ways = [(min(way), max(way)) for way in steps_of(sensitivity, monotone)]
+    if not monotone:  # the most telling first: some go up and the others down
+        ways += [(0, high) for _, high in ways] + [(low, 0) for low, _ in ways]
+    unit, half = max(max(-low, high) for low, high in ways), d // 2
+    first, last, front = (1,) + (0,) * (d - 1), (0,) * (d - 1) + (1,), (1,) * half + (0,) * (d - half)
+    moves = [
+        tuple(way[bit == up] for bit in shape)
+        for way in ways
+        for shape in (first, front, last, (1,) * d)
+        for up in (1, 0)
+    ]
+    bases = [(0,) * d, first, last, _times(first, 2), _times(last, -2), front, range(d, 0, -1), _times(front, 3)]
+    for base, move in product(bases, moves):
+        x = _times(base, unit)
+        yield x, tuple(a + b for a, b in zip(x, move, strict=True))
+
+
+def _times(x: Iterable[Any], factor: Any) -> Point:
+    return tuple(factor * value for value in x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +340,7 @@ def _work(job: Job) -> Sample | int:
 
 
 def seed_of(seed: int | None, *words: object) -> int | None:
-    """A seed of its own for every job; None stays None: the secure source."""
+    """Return a seed of its own for every job; None stays None: the secure source."""
     if seed is None:
         return None
     text = repr((seed, *words)).encode()
@@ -377,7 +348,7 @@ def seed_of(seed: int | None, *words: object) -> int | None:
 
 
 class JobRunner:
-    """Runs jobs and hands back their results as they come, each with its place."""
+    """Runs jobs, in processes of its own if there are several, and hands back their results as they come."""
 
     def __init__(self, target: Target, workers: int | None, progress: bool | None) -> None:
         self.target = target
@@ -385,7 +356,7 @@ class JobRunner:
         self._progress = sys.stderr.isatty() if progress is None else progress
         self._pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> JobRunner:
+    def __enter__(self) -> Self:
         _Current.target = self.target
         if self.workers > 1:
             import multiprocessing
@@ -400,47 +371,25 @@ class JobRunner:
         _Current.target = None
 
     def run(self, jobs: Sequence[Job], what: str) -> Iterator[tuple[int, Any]]:
-        """(place of the job, its result), in any order."""
-        with self._bar(what, sum(job.draws for job in jobs)) as advance:
-            for place, result in self._results(jobs):
-                advance(jobs[place].draws)
-                yield place, result
+        """Yield (place of the job, its result), in any order."""
+        done, total = 0, sum(job.draws for job in jobs)
+        for place, result in self._results(jobs):
+            done += jobs[place].draws
+            if self._progress:
+                print(f"\r{what}: {done:,} of {total:,} draws", end="", file=sys.stderr, flush=True)
+            yield place, result
+        if self._progress:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
     def _results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
         if self._pool is None:
-            for place, job in enumerate(jobs):
-                yield place, _work(job)
+            yield from enumerate(map(_work, jobs))
             return
-        from concurrent.futures import FIRST_COMPLETED, wait
+        from concurrent.futures import as_completed
 
-        waiting: dict[Future[Any], int] = {}
-        rest = iter(enumerate(jobs))
-        while True:
-            while len(waiting) < 2 * self.workers and (one := next(rest, None)) is not None:
-                waiting[self._pool.submit(_work, one[1])] = one[0]
-            if not waiting:
-                return
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                yield waiting.pop(future), future.result()
-
-    @contextmanager
-    def _bar(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
-        if not self._progress:
-            yield lambda _: None
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        console = Console(stderr=True, force_terminal=True)
-        with Progress(*columns, console=console, auto_refresh=False, transient=True) as bar:
-            task = bar.add_task(what, total=total)
-
-            def advance(draws: int) -> None:
-                bar.advance(task, draws)
-                bar.refresh()
-
-            yield advance
+        places = {self._pool.submit(_work, job): place for place, job in enumerate(jobs)}
+        for future in as_completed(places):
+            yield places.pop(future), future.result()
 
 
 def _workers(target: Target, workers: int | None) -> int:
@@ -520,64 +469,91 @@ class AuditResult:
         )
 
 
-def attack(
+def audit(
     subject: object,
     *,
-    claim: Guarantee | None,
-    trials: int,
-    confidence: float,
-    d: int | None,
-    monotone: bool,
-    pairs: Iterable[tuple[Any, Any]] | None,
-    seed: int | None,
-    workers: int | None,
-    progress: bool | None,
-    resume: str | Path | None,
+    claim: Guarantee | None = None,
+    trials: int = 100_000,
+    confidence: float = 0.999,
+    d: int | None = None,
+    monotone: bool = False,
+    sensitivity: Sensitivity = 1,
+    pairs: Iterable[tuple[Any, Any]] | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    progress: bool | None = None,
+    resume: str | Path | None = None,
 ) -> AuditResult:
-    """The work of `shortlist.audit.audit`, which explains its arguments."""
+    """Find a lower bound on the true epsilon of a mechanism, or of any function from scores to an output.
+
+    Parameters
+    ----------
+    subject
+        A mechanism, or a function: f(scores), f(scores, rng=) with a numpy generator, or f(scores, draws=, rng=) that
+        returns many draws at once. Outputs may be indices, lists, sets, numbers, streams, releases or nests of them.
+    claim
+        What it promises. A mechanism knows its own; for a function give it.
+    trials
+        Draws from each of two neighbors: three tenths choose the neighbors and an event, the rest test it.
+    confidence
+        That of the bound.
+    d, monotone, sensitivity
+        How many scores to try, whether one user moves them all the same way, and how far: as for `Scores`.
+    pairs
+        Neighbors of your own to try instead: any two inputs that the subject takes and that differ in one user.
+    seed
+        For repetition (only where the subject draws from `rng`). None is the secure source.
+    workers, progress
+        Processes (None: all cores), and whether to show a bar (None: on a terminal).
+    resume
+        A file in which to note what was done; the same audit with the same file goes on from there. A file of another
+        audit is refused: other arguments, other pairs, or a function whose code has changed (not what it calls).
+
+    Returns
+    -------
+    `AuditResult`, whose `epsilon_lower` holds with the stated confidence, and `violated`.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> from shortlist.mechanisms import NoisyMax
+    >>> found = sl.audit(NoisyMax(epsilon=1.0), trials=20_000, seed=1, workers=1)
+    >>> found.violated, 0.5 < found.epsilon_lower <= 1.0
+    (False, True)
+    """
     promised = _check_claim(subject, claim)
     trials, sure = count("trials", trials), number("confidence", confidence, least=0.5, below=1.0)
-    target = target_of(subject, monotone=monotone)
+    target = target_of(subject, monotone=monotone, sensitivity=sensitivity)
     if seed is not None and not target.repeatable:
         raise ValueError(
             "seed needs a function that draws from an argument rng: write f(scores, rng), or leave seed out"
         )
     size = default_size(subject) if d is None else count("d", d)
-    neighbours = (
-        list(pairs) if pairs is not None else list(_few(default_pairs(subject, size, monotone=monotone), trials))
-    )
-    if not neighbours:
+    if pairs is None:
+        pairs = default_pairs(subject, size, monotone=monotone, sensitivity=sensitivity)
+        pairs = islice(pairs, max(8, round(SEARCH * trials / (3 * GLANCE))))  # as many as the search can look at
+    neighbors = list(pairs)
+    if not neighbors:
         raise ValueError("pairs must not be empty: give at least one pair of neighbours")
     delta = float(getattr(promised, "delta", 0.0))
-    words = (target.name, target.code, promised, trials, sure, size, monotone, seed, fingerprint(neighbours))
+    words = (target.name, target.code, promised, trials, sure, size, monotone, seed, fingerprint(neighbors))
     notes = Notebook(resume, repr(words))
     started = time.perf_counter()
     with JobRunner(target, workers, progress) as runner:
-        search = _Search(runner, neighbours, trials, delta, seed)
+        search = _Search(runner, neighbors, trials, delta, seed)
         if "event" not in notes.state:
             place = search.worst()
             notes.keep(place=place, event=search.event(place).as_json(), done={})
         place, event = notes.state["place"], Event.from_json(notes.state["event"])
         tested = max(trials - round((SEARCH + LEARN) * trials), 1)
         testing = time.perf_counter()
-        counts = _test(runner, neighbours[place], event, tested, seed, notes)
+        counts = _test(runner, neighbors[place], event, tested, seed, notes)
         seconds = time.perf_counter() - testing
     bound, violated = _judge(event, counts, tested, delta, sure, promised)
     return AuditResult(
-        epsilon_lower=bound,
-        confidence=sure,
-        violated=violated,
-        claim=promised,
-        delta=delta,
-        trials=trials,
-        tested=tested,
-        counts=counts,
-        pair=neighbours[place],
-        event=event,
-        name=target.name,
-        seconds=time.perf_counter() - started,
-        rate=2 * tested / seconds,
-    )
+        bound, sure, violated, promised, delta, trials, tested, counts, neighbors[place], event, target.name,
+        seconds=time.perf_counter() - started, rate=2 * tested / seconds,
+    )  # fmt: skip
 
 
 def _check_claim(subject: object, claim: Guarantee | None) -> Guarantee:
@@ -588,58 +564,51 @@ def _check_claim(subject: object, claim: Guarantee | None) -> Guarantee:
     return claim
 
 
-def _few(pairs: Iterable[tuple[Any, Any]], trials: int) -> Iterable[tuple[Any, Any]]:
-    """As many as the search can look at."""
-    return islice(pairs, max(8, round(SEARCH * trials / (3 * GLANCE))))
-
-
+@dataclass(frozen=True, slots=True)
 class _Search:
     """Chooses the pair and the event, on draws of its own."""
 
-    def __init__(
-        self, runner: JobRunner, pairs: list[tuple[Any, Any]], trials: int, delta: float, seed: int | None
-    ) -> None:
-        self._runner, self._pairs, self._trials = runner, pairs, trials
-        self._delta, self._seed = delta, seed
+    runner: JobRunner
+    pairs: list[tuple[Any, Any]]
+    trials: int
+    delta: float
+    seed: int | None
 
     def worst(self) -> int:
         """Look at all pairs a little, keep the worst quarter, look longer, and so on; longest at the last few."""
-        places, rounds = list(range(len(self._pairs))), _rounds(len(self._pairs))
+        places, rounds = list(range(len(self.pairs))), _rounds(len(self.pairs))
         for turn in range(rounds):
             share = (2 if turn == rounds - 1 else 1) / (rounds + 1)
-            draws = max(GLANCE, round(share * SEARCH * self._trials / len(places)))
+            draws = max(GLANCE, round(share * SEARCH * self.trials / len(places)))
             looks = self._samples(places, draws, f"search {turn}", "choosing neighbours")
-            z = BEYOND_DELTA if self._delta else CAUTION
-            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=z)[1] for place in places}
+            z = BEYOND_DELTA if self.delta else CAUTION
+            bounds = {place: events.learn(*looks[place], delta=self.delta, trials=draws, z=z)[1] for place in places}
             places = sorted(places, key=lambda place: -bounds[place])[: max(1, len(places) // 4)]
         return places[0]
 
     def event(self, place: int) -> Event:
-        draws = max(GLANCE, round(LEARN * self._trials))
+        """Learn the event that tells the pair at this place apart."""
+        draws = max(GLANCE, round(LEARN * self.trials))
         one, two = self._samples([place], draws, "learn", "learning an event")[place]
-        return learn(one, two, delta=self._delta, trials=self._trials)[0]
+        return events.learn(one, two, delta=self.delta, trials=self.trials)[0]
 
-    def _samples(self, places: list[int], draws: int, phase: str, what: str) -> dict[int, tuple[Sample, Sample]]:
-        jobs, where = [], []
-        for place in places:
-            for side in (0, 1):
-                for n, size in enumerate(batches(draws, self._runner.target.batch)):
-                    jobs.append(Job(self._pairs[place][side], size, seed_of(self._seed, phase, place, side, n)))
-                    where.append((place, side))
-        samples: dict[tuple[int, int], list[tuple[int, Sample]]] = {}
-        for job, sample in self._runner.run(jobs, what):
-            samples.setdefault(where[job], []).append((job, sample))
-        return {place: (_join(samples[place, 0]), _join(samples[place, 1])) for place in places}
+    def _samples(self, places: list[int], draws: int, phase: str, what: str) -> dict[int, list[Sample]]:
+        """Draw from both sides of these pairs; put together in the order of the jobs, so that a seed repeats all."""
+        sizes = list(enumerate(batches(draws, self.runner.target.batch)))
+        where = [(place, side, n, size) for place in places for side in (0, 1) for n, size in sizes]
+        jobs = [
+            Job(self.pairs[place][side], size, seed_of(self.seed, phase, place, side, n))
+            for place, side, n, size in where
+        ]
+        results = dict(self.runner.run(jobs, what))
+        parts = [results[job] for job in range(len(jobs))]
+        sides = [events.together(parts[start : start + len(sizes)]) for start in range(0, len(parts), len(sizes))]
+        return {place: sides[2 * n : 2 * n + 2] for n, place in enumerate(places)}
 
 
 def _rounds(pairs: int) -> int:
-    """How often a quarter is kept until one is left."""
+    """Return how often a quarter is kept until one is left."""
     return 0 if pairs == 1 else 1 + _rounds(max(1, pairs // 4))
-
-
-def _join(parts: list[tuple[int, Sample]]) -> Sample:
-    """In the order of the jobs, whichever was ready first: so that a seed repeats everything."""
-    return together([sample for _, sample in sorted(parts, key=lambda part: part[0])])
 
 
 def _test(
@@ -669,8 +638,8 @@ def _judge(
 ) -> tuple[float, bool]:
     """(lower bound on epsilon, whether the claim is refuted): P(event) <= e^epsilon P'(event) + delta must hold."""
     alpha = (1 - confidence) / 2
-    low, _ = proportion_bounds(counts[event.likely], tested, alpha)
-    _, high = proportion_bounds(counts[1 - event.likely], tested, alpha)
+    low, _ = events.proportion_bounds(counts[event.likely], tested, alpha)
+    _, high = events.proportion_bounds(counts[1 - event.likely], tested, alpha)
     bound = math.nextafter(math.log((low - delta) / high), -math.inf) if low > delta else 0.0
     if isinstance(claim, PureDP | ApproxDP):
         return max(bound, 0.0), bound > claim.epsilon

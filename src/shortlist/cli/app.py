@@ -7,8 +7,9 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
@@ -91,79 +92,60 @@ COMMA = re.compile(r"[+-]?\d*(?:,\d+)+(?:\.\d+)?", re.ASCII)
 LEAST = re.compile(r"(?:equal to|>=)\s*(-?\d+(?:\.\d+)?)")
 
 
-def in_own_words(error: Any) -> str:
+def describe_usage(error: Any) -> str:
     """What is wrong with a line, and what to write instead."""
     kind, context = type(error).__name__, error.ctx
     said = terminal_safe(" ".join(str(error.format_message()).split()))
     if kind == "MissingParameter" and error.param is not None:
-        return f"give {'; and '.join(f'{_written(one)}, {_help(one)}' for one in _missing(error))}"
-    if kind == "NoSuchOption" and re.fullmatch(r"-[\d.]", error.option_name) and "-k" not in _known(context).values():
+        read, params = (context.params, context.command.get_params(context)) if context else ((), ())
+        missing = [one for one in params if one.required and one.name not in read] or [error.param]
+        return f"give {'; and '.join(map(_describe_missing, missing))}"
+    known = _list_options(context)
+    if kind == "NoSuchOption" and re.fullmatch(r"-[\d.]", error.option_name) and "k" not in known:
         return "a number here must not be below 0"
     if kind == "NoSuchOption":
-        return f"there is no option {terminal_safe(error.option_name)}{_near(error.option_name, context)}"
+        word = "n" if re.fullmatch(r"-\d", error.option_name) else error.option_name.lstrip("-")
+        near = [INSTEAD.get(word, ""), *get_close_matches(word, known, n=1, cutoff=0.7)]
+        meant = next((f"; did you mean {known[one]}?" for one in near if one in known), "")
+        return f"there is no option {terminal_safe(error.option_name)}{meant}"
     if kind == "BadOptionUsage":
         return f"{terminal_safe(error.option_name)} needs a value after it"
     if kind == "BadParameter":
-        return str(error.message) if error.param is None else _unfit(error.param, said)
+        return str(error.message) if error.param is None else _describe_value(error.param, said)
     extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", said)
     if extra:
         return f"{extra[1]}: nothing more is expected there; write text with blanks in quotes"
     return "name a command" if said == "Missing command." else said
 
 
-def _unfit(param: Any, said: str) -> str:
+def _describe_value(param: Any, said: str) -> str:
     """A value that is not what the option takes."""
-    name, metavar = _name(param), param.metavar or ""
-    least = LEAST.search(said)
+    name, metavar, least = _name(param), param.metavar or "", LEAST.search(said)
     if least:
         return f"{name} must be {TAKES.get(metavar, 'a number').partition(',')[0]}, {least[1]} or more"
-    comma = ": write decimals with a point, and thousands without a comma" if _with_comma(param) else ""
-    return f"{name} must be {TAKES[metavar]}{comma}" if metavar in TAKES else said
-
-
-def _with_comma(param: Any) -> bool:
-    """Whether a number on the line that may be this option's has a comma in it."""
     line = [part for word in sys.argv[1:] for part in word.split("=", 1)]
     values = [after for before, after in pairwise(line) if before in param.opts]
-    return any(map(COMMA.fullmatch, line if param.param_type_name == "argument" else values))
+    comma = any(map(COMMA.fullmatch, line if param.param_type_name == "argument" else values))  # it may be this value
+    hint = ": write decimals with a point, and thousands without a comma" if comma else ""
+    return f"{name} must be {TAKES[metavar]}{hint}" if metavar in TAKES else said
 
 
-def _missing(error: Any) -> list[Any]:
-    """All that is needed and was not written: what was is read first."""
-    read = error.ctx.params if error.ctx else ()
-    params = error.ctx.command.get_params(error.ctx) if error.ctx else ()
-    return [one for one in params if one.required and one.name not in read] or [error.param]
+def _describe_missing(param: Any) -> str:
+    """What to write for it, and what its help says."""
+    words = str(param.help or "").rstrip(".")
+    words = words if words[1:2].isupper() else words[:1].lower() + words[1:]
+    return f"{_name(param)}{'' if param.param_type_name == 'argument' else f' {param.metavar}'}, {words}"
 
 
 def _name(param: Any) -> str:
     return str(param.metavar or param.name) if param.param_type_name == "argument" else str(param.opts[0])
 
 
-def _written(param: Any) -> str:
-    """As it stands on a line."""
-    return _name(param) if param.param_type_name == "argument" else f"{param.opts[0]} {param.metavar}"
-
-
-def _help(param: Any) -> str:
-    words = str(param.help or "").rstrip(".")
-    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
-
-
-def _options(context: Any) -> list[Any]:
-    return [one for one in context.command.get_params(context) if one.param_type_name == "option"] if context else []
-
-
-def _known(context: Any) -> dict[str, str]:
+def _list_options(context: Any) -> dict[str, str]:
     """The options of a command, by their names without lines in front."""
-    return {opt.lstrip("-"): opt for one in _options(context) for opt in (*one.opts, *one.secondary_opts)}
-
-
-def _near(written: str, context: Any) -> str:
-    """The option that was meant, if one can tell."""
-    known = _known(context)
-    word = "n" if re.fullmatch(r"-\d", written) else written.lstrip("-")
-    near = [one for one in (INSTEAD.get(word, ""), *get_close_matches(word, known, n=1, cutoff=0.7)) if one in known]
-    return f"; did you mean {known[near[0]]}?" if near else ""
+    params = context.command.get_params(context) if context else []
+    options = [one for one in params if one.param_type_name == "option"]
+    return {opt.lstrip("-"): opt for one in options for opt in (*one.opts, *one.secondary_opts)}
 
 
 def usage_in_words(error: Any) -> str:
@@ -171,7 +153,7 @@ def usage_in_words(error: Any) -> str:
     if type(error).__name__ == "NoArgsIsHelpError":
         return str(error.format_message())
     path = error.ctx.command_path if error.ctx else "shortlist"
-    return f"shortlist: {in_own_words(error)}\nsee `{terminal_safe(path)} -h`"
+    return f"shortlist: {describe_usage(error)}\nsee `{terminal_safe(path)} -h`"
 
 
 class Place(NamedTuple):
@@ -201,34 +183,12 @@ WIDEST = 100
 PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 
 
-class Late(MutableMapping[str, Any]):
-    """The commands by name, each built when it is looked at."""
-
-    def __init__(self) -> None:
-        self._built: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._built:
-            self._built[name] = _command(name, COMMANDS[name])
-        return self._built[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._built[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._built[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
-def _command(name: str, place: Place) -> Any:
+@cache
+def load_command(name: str) -> Any:
+    """Return the command of that name, or group of commands; its module is imported now."""
     group = typer.Typer(**PLAIN)
     group.callback()(lambda: None)
-    command = getattr(import_module(place.module), place.name)
+    command = getattr(import_module(COMMANDS[name].module), COMMANDS[name].name)
     if isinstance(command, typer.Typer):
         group.add_typer(command, name=name)
     else:
@@ -240,12 +200,11 @@ def _command(name: str, place: Place) -> Any:
 class Commands(Hinting):
     """All commands; to list them loads none."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "commands": {}})
-        self.commands = Late()
-
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        return load_command(name) if name in COMMANDS else None
 
     def says(self, ctx: Any, name: str) -> str:
         return COMMANDS[name].says
@@ -276,7 +235,7 @@ def main_options(
     approval, 5 if it is not known whether a charge was booked, 130 after Ctrl-C.
     """
     if context.invoked_subcommand in TABLES:
-        context.default_map = dict.fromkeys(TABLES, late("shortlist.cli.options", "read_defaults")())
+        context.default_map = dict.fromkeys(TABLES, late("shortlist.cli.releases", "read_defaults")())
 
 
 app = typer.Typer(
@@ -295,56 +254,41 @@ def load(arguments: list[str]) -> None:
             import_module(COMMANDS[name].module)
 
 
+EXITS: dict[type[Exception], int] = {BudgetExceeded: 3, ApprovalNeeded: 4, OutcomeUnknown: 5}
+"""Exit codes of errors; other errors of ours end with 1."""
+OURS = (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError, *EXITS)
+
+
 def work() -> int:
     """Run the command that was asked for; its exit code. What libraries warn of is for programmers: it is not shown."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", PrivacyWarning)
-        warnings.showwarning = lambda message, *_: _say(getattr(message, "text", str(message)))
-        return _worked()
-
-
-def _worked() -> int:
     hold_standard_handles()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a letter that it has not is no error
-    try:
-        code = app(prog_name="shortlist", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except UsageError as error:
-        COMMAND.check()
-        echo_lines(without_passwords(usage_in_words(error)), err=True)
-        return 2
-    except BudgetExceeded as error:
-        return _fail(error, 3)
-    except ApprovalNeeded as error:
-        return _fail(error, 4)
-    except OutcomeUnknown as error:
-        return _fail(error, 5)
-    except MemoryError:
-        return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
-    except (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError) as error:
-        return _fail(error, 1)
-    except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
-        return _fail(RuntimeError(f"something went wrong inside ({type(error).__name__})"), 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", PrivacyWarning)
+        warnings.showwarning = lambda message, *_: _say(getattr(message, "text", str(message)))
+        try:
+            code = app(prog_name="shortlist", standalone_mode=False)
+            return code if isinstance(code, int) else 0
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else int(end.code is not None)
+        except UsageError as error:
+            COMMAND.check()
+            echo_lines(without_passwords(usage_in_words(error)), err=True)
+            return 2
+        except MemoryError:
+            return _fail("there was not enough memory; give --memory 512MB, for example")
+        except OURS as error:
+            return _fail(str(error), next((code for kind, code in EXITS.items() if isinstance(error, kind)), 1))
+        except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
+            return _fail(f"something went wrong inside ({type(error).__name__})")
 
 
-def main() -> None:
-    """As `shortlist._entry.main`, the console's own, for a process that goes on: it gets its signals back."""
-    COMMAND.begin()
-    COMMAND.install()
-    try:
-        sys.exit(COMMAND.run(work))
-    finally:
-        COMMAND.restore()
-
-
-def _fail(error: Exception, code: int) -> int:
+def _fail(words: str, code: int = 1) -> int:
     COMMAND.check()  # whatever went wrong, a signal that came first ended the work
-    _say(str(error))
+    _say(words)
     return code
 
 
@@ -356,21 +300,10 @@ def in_options(words: str, arguments: list[str]) -> str:
     """A text with the options of the command that these arguments name, where it is one with marks."""
     if not isinstance(words, Text):
         return words
-    command: Any = app_commands().get(arguments[0]) if arguments else None
+    command = load_command(arguments[0]) if arguments and arguments[0] in COMMANDS else None
     if hasattr(command, "commands"):
         command = command.commands.get(arguments[1]) if arguments[1:] else None
-    if command is None:
-        return with_options(words, (), {})
-    own = [one for one in command.params if one.param_type_name == "argument"]
-    options = {opt for one in command.params if one not in own for opt in one.opts}
+    params = command.params if command else []
+    own = [one for one in params if one.param_type_name == "argument"]
+    options = {opt for one in params if one not in own for opt in one.opts}
     return with_options(words, options, {one.name: str(one.metavar or one.name).upper() for one in own})
-
-
-def app_commands() -> Late:
-    """The commands by name."""
-    commands: Late = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    return commands
-
-
-if __name__ == "__main__":
-    main()

@@ -8,8 +8,8 @@ import typer
 
 from shortlist._text import json_line
 from shortlist.audit import audit as attack
+from shortlist.audit import prove_mechanism
 from shortlist.audit.attack import default_size, function_in, mechanism_named, mechanism_names
-from shortlist.audit.prove import prove_mechanism
 from shortlist.cli.output import Json, argument, echo_json, option, read_budget
 from shortlist.mechanisms.registry import audited
 
@@ -54,7 +54,7 @@ def audit(
         typer.echo(str(verdict))
         one, two = verdict.pair
         typer.echo(f"{2 * verdict.tested:,} draws of one event at {verdict.rate:,.0f} a second, on {one} and {two}")
-        typer.echo(str(proof) if proof is not None else "no certified law is known for it: nothing proved on a box")
+        typer.echo(str(proof) if proof is not None else "no certified distribution is known: nothing proved on a box")
     if refuted:
         raise typer.Exit(1)
 

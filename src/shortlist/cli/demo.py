@@ -17,8 +17,7 @@ from shortlist._files import remove, temporary_name
 from shortlist.cli.output import argument, option, print_table, write_picture
 from shortlist.example import FILMS, ROWS, TYPES, check_example, write_example
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
-from shortlist.pages.plots import plot_against_truth
-from shortlist.release import Release
+from shortlist.pages.plots import ACCENT, INK, SOFT
 
 DEMO_ROWS, USERS, ITEMS, K, EPSILON = 1_000_000, 50_000, 500, 10, 0.03
 STRIDE = 187
@@ -71,21 +70,19 @@ def demo() -> None:
     )
     say(f"default = sl.top_k(scores, k={K}, epsilon={EPSILON})")
     say(f'oneshot = sl.top_k(scores, k={K}, epsilon={EPSILON}, method="oneshot-gumbel")')
-    mechanisms = {"default": GuardedTopK(k=K, epsilon=EPSILON), "one-shot": OneshotTopK(k=K, epsilon=EPSILON)}
-    releases = {
-        "default": top_k(scores, K, epsilon=EPSILON),
-        "one-shot": top_k(scores, K, epsilon=EPSILON, method="oneshot-gumbel"),
-    }
     public = scores.as_public()  # made-up data: the truth may be looked at
     users = dict(zip(map(str, public.labels), public.values.tolist(), strict=True))
-    _show_ranks(console, users, releases)
-    for name, release in releases.items():
-        chance = mechanisms[name].success_probability(public)  # type: ignore[attr-defined]
+    releases = {"default": top_k(scores, K, epsilon=EPSILON)}
+    releases["one-shot"] = top_k(scores, K, epsilon=EPSILON, method="oneshot-gumbel")
+    chosen = {name: set(map(str, release.items or [])) for name, release in releases.items()}
+    _show_ranks(console, users, chosen)
+    for mechanism, (name, release) in zip((GuardedTopK, OneshotTopK), releases.items(), strict=True):
+        chance = mechanism(k=K, epsilon=EPSILON).success_probability(public)  # type: ignore[attr-defined]
         console.print(
             f"{name}: {release.guarantee} for one {release.unit}, by {release.mechanism}; all {K} are right with "
             f"probability {chance:.3f}"
         )
-    _draw(console, users, releases)
+    _draw(console, users, chosen)
     console.print(
         "\nRun it again: the noise is new each time. All the rows of one user together change the probability of any "
         f"list by at most a factor e^{EPSILON} = {math.exp(EPSILON):.3f}. On your own table:"
@@ -93,32 +90,40 @@ def demo() -> None:
     say("shortlist top rows.parquet -k 10 --user user_id --item film --candidates films.txt --epsilon 1")
 
 
-def _show_ranks(console: Console, users: dict[str, int], releases: dict[str, Release]) -> None:
+def _show_ranks(console: Console, users: dict[str, int], chosen: dict[str, set[str]]) -> None:
     """Show who was released, and the true top k, by their true rank."""
-    chosen = {name: set(map(str, release.items or [])) for name, release in releases.items()}
-    rows = [
-        [
-            str(rank),
-            film,
-            f"{users[film]:,}",
-            *("released" if film in one else "missed" * top for one in chosen.values()),
-        ]
-        for rank, film in enumerate(sorted(users, key=lambda name: (-users[name], name)), 1)
-        if (top := rank <= K) or any(film in names for names in chosen.values())
-    ]
-    columns = dict(zip(("true rank", "film", "people", *releases), zip(*rows, strict=True), strict=True))
+    rows = []
+    for rank, film in enumerate(sorted(users, key=lambda name: (-users[name], name)), 1):
+        marks = ["released" if film in films else "missed" * (rank <= K) for films in chosen.values()]
+        if any(marks):
+            rows.append([str(rank), film, f"{users[film]:,}", *marks])
+    columns = dict(zip(("true rank", "film", "people", *chosen), zip(*rows, strict=True), strict=True))
     print_table(console, columns, ("true rank", "people"), [""] * K + ["red"] * (len(rows) - K))
 
 
-def _draw(console: Console, users: dict[str, int], releases: dict[str, Release]) -> None:
+def _draw(console: Console, users: dict[str, int], chosen: dict[str, set[str]]) -> None:
+    """The true counts of the best films, and under them who was released."""
     if not find_spec("matplotlib"):
         console.print("[dim]For the picture: pip install 'shortlist\\[plot]'[/]")
         return
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    axes = plot_against_truth(users, releases, k=K, most=4 * K)
-    write_picture(PICTURE, axes.figure, dpi=160, private=False)  # type: ignore[arg-type]
+    best = sorted(users, key=lambda name: (-users[name], name))[: 4 * K]
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.bar(range(len(best)), [users[name] for name in best], color=[ACCENT] * K + [SOFT] * (len(best) - K))
+    step = -0.09 * users[best[0]]
+    for line, (name, films) in enumerate(chosen.items(), 1):
+        ranks = [rank for rank, film in enumerate(best) if film in films]
+        beyond = f" ({len(films) - len(ranks)} further right)" if len(ranks) < len(films) else ""
+        axes.scatter(ranks, [step * line] * len(ranks), color=[ACCENT if rank < K else "#b91c1c" for rank in ranks])
+        axes.text(len(best) - 0.4, step * line, f"{name}{beyond}", va="center", ha="right")
+    axes.axhline(0, color=INK, linewidth=0.8)
+    axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= users[best[0]]])
+    axes.set(xticks=[], xlabel="items by their true rank; dots: who was released (red: not among the true best)")
+    axes.set_title(f"People per item of made-up data, the true top {K} in green", loc="left", color=INK)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    write_picture(PICTURE, figure, dpi=160, private=False)
     console.print(f"the picture: [bold]{PICTURE}[/]")
 
 

@@ -15,30 +15,17 @@ import typer
 from shortlist._text import csv_table, json_line, terminal_safe, text_table
 from shortlist.accounting.checks import number_text
 from shortlist.accounting.curves import largest_range
-from shortlist.cli.output import (
-    Described,
-    Hinting,
-    Json,
-    argument,
-    check_writable,
-    echo_json,
-    echo_lines,
-    flag,
-    option,
-    print_table,
-    read_budget,
-)
+from shortlist.cli import output
+from shortlist.cli.output import Json, argument, flag, option
 from shortlist.ledger.chain import LedgerEntry, user_name
 from shortlist.ledger.filter import DELTA, decimal_of
 from shortlist.ledger.ledger import of_server, on_server, shown_path
 from shortlist.ledger.sqlite import WAIT
 from shortlist.pages.ledger_page import cost_in_words, ledger_columns
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
-from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
+from shortlist.privacy import ZCDP, Ledger, LedgerError
 
 HEADS = ("entry", "time (UTC)", "who", "what", "cost", "purpose", "mechanism")
-WIDE = 110
-"""Columns of a terminal that has room for the mechanisms; they are in `shortlist ledger export` too."""
 
 
 def echo_ledger(ledger: Ledger, columns: dict[str, list[Any]]) -> None:
@@ -48,64 +35,52 @@ def echo_ledger(ledger: Ledger, columns: dict[str, list[Any]]) -> None:
     spent, remaining, standing = asdict(ledger.spent), asdict(ledger.remaining), ledger.standing.as_json()
     numbers = {"spent": spent, "remaining": remaining, "standing": standing}
     entries = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    echo_json(json_line({"path": ledger.path, **terms, **numbers, "head": ledger.head, "entries": entries}))
+    output.echo_json(json_line({"path": ledger.path, **terms, **numbers, "head": ledger.head, "entries": entries}))
 
 
 def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
-    """How it stands, with so many of its newest entries."""
-    entries = ledger.entries(last=rows)
+    """How it stands, with so many of its newest entries; those that wait for approval in all their words."""
+    entries, rho = ledger.entries(last=rows), ledger.terms.order is None
     if as_json:
-        echo_ledger(ledger, ledger_columns(entries, rho=ledger.terms.order is None))
+        echo_ledger(ledger, ledger_columns(entries, rho=rho))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console, rho = Console(), ledger.terms.order is None
-    facts, columns = _facts(ledger), _entry_texts(entries, rho=rho)
-    below = [terminal_safe(words) for words in _waiting(entries, rho=rho)]
+    columns, done = _entry_texts(entries, rho=rho), {entry.request for entry in entries}
+    facts = [f"{name:<6}  {value}" for name, value in _facts(ledger).items()]
     large = caution(ledger.terms.budget)
-    if not console.is_terminal:  # nothing is cut or broken for programs and files
-        lines = [*(f"{name:<6}  {value}" for name, value in facts), *([large] if large else [])]
-        lines += ["", text_table(columns, ["entry"])] if entries else []
-        typer.echo("\n".join([*lines, *(f"\n{words}" for words in below)]))
-        return
-    shown_facts = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
-    for name, value in facts:
-        shown_facts.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
-    console.print(shown_facts)
-    if large:
-        console.print(Text(large))
-    if entries:
-        if console.width < WIDE:
-            del columns["mechanism"]
-        console.print()
-        print_table(console, columns, ["entry"])
-    for words in below:
-        console.print()
-        console.print(Text(words), overflow="fold")
-
-
-def _facts(ledger: Ledger) -> list[tuple[str, str]]:
-    standing, delta = ledger.standing, str(ledger).partition(DELTA)[2]
-    facts = [
-        ("ledger", ledger.path),
-        ("budget", str(ledger.terms)),
-        ("risk", _risk(ledger)),
-        ("booked", f"{standing.so_far}, {standing.times}"),
-        ("left", ledger.closed or standing.admits),
-        *([("delta", delta)] if delta else []),
-        ("head", ledger.head),
+    above = [*facts, *([large] if large else []), *([""] if entries else [])]
+    waiting = [
+        terminal_safe(
+            f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
+        )
+        for one in entries
+        if one.kind == "request" and one.number not in done
     ]
-    return [(name, terminal_safe(value)) for name, value in facts]
+    below = [line for words in waiting for line in ("", words)]
+    output.show_table(  # nothing is cut or broken for programs and files
+        columns if entries else {},
+        ["entry"],
+        lambda: "\n".join([*above, *([text_table(columns, ["entry"])] if entries else []), *below]),
+        above=[("", line) for line in above],
+        below=[("", line) for line in below],
+        spare=["mechanism"],  # it is in `shortlist ledger export` too
+    )
 
 
-def _risk(ledger: Ledger) -> str:
-    """Return what all releases together can reveal about one user."""
-    if ledger.terms.mixed:
-        return "not bounded by the budget: charges for users who are added and for users who are replaced are added up"
+def _facts(ledger: Ledger) -> dict[str, str]:
+    standing, delta = ledger.standing, str(ledger).partition(DELTA)[2]
     guess = percent(risk(ledger.terms.budget).guess)
-    return f"once all is spent, a guess whether one user is in the data is right at most {guess} of the time"
+    mixed = "not bounded by the budget: charges for users who are added and for users who are replaced are added up"
+    whole = f"once all is spent, a guess whether one user is in the data is right at most {guess} of the time"
+    facts = {
+        "ledger": ledger.path,
+        "budget": str(ledger.terms),
+        "risk": mixed if ledger.terms.mixed else whole,
+        "booked": f"{standing.so_far}, {standing.times}",
+        "left": ledger.closed or standing.admits,
+        "delta": delta,
+        "head": ledger.head,
+    }
+    return {name: terminal_safe(value) for name, value in facts.items() if value}
 
 
 def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str]]:
@@ -120,24 +95,14 @@ def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str
     return {name: [terminal_safe(row[n]) for row in rows] for n, name in enumerate(HEADS)}
 
 
-def _waiting(entries: list[LedgerEntry], *, rho: bool) -> list[str]:
-    """What nobody has approved yet, in all its words, however narrow the terminal: whoever approves approves these."""
-    done = {entry.request for entry in entries}
-    return [
-        f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
-        for one in entries
-        if one.kind == "request" and one.number not in done
-    ]
-
-
 HELP = """A privacy budget in a file that nobody can overdraw.
 
 \b
 For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
              shortlist ledger show q4.db
 """
-app = typer.Typer(cls=Hinting, no_args_is_help=True, help=HELP)
-command = partial(app.command, cls=Described)
+app = typer.Typer(cls=output.Hinting, no_args_is_help=True, help=HELP)
+command = partial(app.command, cls=output.Described)
 
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""
@@ -172,7 +137,7 @@ def init(
     \b
     For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
     """
-    budget = read_budget(epsilon, delta, rho)
+    budget = output.read_budget(epsilon, delta, rho)
     there = os.path.lexists(path)
     if on_server(path):
         with contextlib.suppress(LedgerError):  # there is none, for this role
@@ -184,12 +149,14 @@ def init(
     )
     show_ledger(made, 0, as_json)
     if not (as_json or delta):
-        echo_lines("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
+        output.echo_lines("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
 
 
 @command()
 def show(
-    path: Path, rows: Annotated[int, option("How many of the newest entries.", "N", min=0)] = 20, as_json: Json = False
+    path: Path,
+    rows: Annotated[int, option("How many of the newest entries.", "N", min=0)] = 20,
+    as_json: Json = False,
 ) -> None:
     """What is booked, what would still be admitted, and the newest entries.
 
@@ -217,37 +184,29 @@ def plan(
     sums_of_floats = ledger.terms.order is None  # elsewhere the last one is not drawn for what is left
     asks = decimal_of(value, releases) if sums_of_floats else value
     options = f"--{name} {asks!r}" + (f" --delta {delta!r}" if delta else "")
-    guess, lead = risk(share).guess, _lead(share)
+    # By the exponential mechanism each other item wins with at most e^(-scale lead) of its chance (Theorem 52).
+    scale = largest_range(value) if isinstance(share, ZCDP) else value
+    guess, lead = risk(share).guess, math.ceil(math.log((CANDIDATES - 1) / (1 - SURE)) / scale)
     if as_json:
         each = {"kind": type(share).__name__, name: value, "delta": delta}
         facts = {"releases": releases, "each": each, "options": options, "guess": guess, "lead": lead}
-        echo_json(json_line({**facts, "standing": ledger.standing.as_json()}))
+        output.echo_json(json_line({**facts, "standing": ledger.standing.as_json()}))
         return
     size = number_text(value, up=False, same=True)
     each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
-    sums = f"{name}s"
-    if ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
-        sums = "divergences"
+    beyond = not sums_of_floats and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12)
     buys = (
         f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
         f"probability {SURE} or more\n"
     )
     buys = "" if delta else buys  # what names from the data need, `shortlist plan --domain unknown` tells
     standing = "\n".join(map(terminal_safe, str(ledger).splitlines()))
-    echo_lines(
-        f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n{buys}"
+    output.echo_lines(
+        f"each of {releases:,} releases may spend {each_text}, as their {'divergence' if beyond else name}s add up: "
+        f"{options}\n{buys}"
         f"after one of them, a guess whether one user is in the data is right at most {percent(guess)} of the "
         f"time; all of them together keep the budget, {ledger.budget}\n{standing}"
     )
-
-
-def _lead(share: PureDP | ApproxDP | ZCDP) -> int:
-    """By how many people an item must lead all others to be the one winner, nearly surely.
-
-    By the exponential mechanism each other one wins with at most e^(-scale lead) of its chance (Theorem 52).
-    """
-    scale = largest_range(share.rho) if isinstance(share, ZCDP) else share.epsilon
-    return math.ceil(math.log((CANDIDATES - 1) / (1 - SURE)) / scale)
 
 
 @command()
@@ -261,14 +220,16 @@ def report(
     \b
     For example: shortlist ledger report q4.db --out q4.html
     """
-    check_writable("--out", out, (".html",), [] if on_server(path) else [path])
+    output.check_writable("--out", out, (".html",), [] if on_server(path) else [path])
     Ledger(path).report(out, title=title)
-    echo_lines(f"written: {terminal_safe(out)}, and its table to {terminal_safe(out[: -len('.html')])}.csv")
+    output.echo_lines(f"written: {terminal_safe(out)}, and its table to {terminal_safe(out[: -len('.html')])}.csv")
 
 
 @command()
 def approve(
-    path: Path, request: Annotated[int, argument("The number of the entry that asks.", "ENTRY")], as_json: Json = False
+    path: Path,
+    request: Annotated[int, argument("The number of the entry that asks.", "ENTRY")],
+    as_json: Json = False,
 ) -> None:
     """Approve a release that another user asked for.
 
@@ -280,9 +241,9 @@ def approve(
     who = next((entry.who for entry in ledger.entries() if entry.kind == "approval" and entry.request == request), None)
     name = who or user_name()
     if as_json:
-        echo_json(json_line({"approved": request, "by": name, "head": ledger.head}))
+        output.echo_json(json_line({"approved": request, "by": name, "head": ledger.head}))
     else:
-        echo_lines(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
+        output.echo_lines(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
 
 
 @command()
@@ -298,7 +259,7 @@ def find(
     """
     entry = Ledger(path).find(receipt)
     if as_json:
-        echo_json(json_line({"booked": entry is not None, "entry": None if entry is None else entry.number}))
+        output.echo_json(json_line({"booked": entry is not None, "entry": None if entry is None else entry.number}))
     elif entry is None:
         typer.echo("nothing was booked under this receipt, and nothing will be")
     else:
@@ -369,7 +330,7 @@ def verify(
     ledger = Ledger(path)
     count = ledger.verify(head=head)
     if as_json:
-        echo_json(json_line({"verified": True, "entries": count, "head": ledger.head}))
+        output.echo_json(json_line({"verified": True, "entries": count, "head": ledger.head}))
     else:
         typer.echo(f"all {count:,} entries follow from one another; head {ledger.head}")
 

@@ -14,24 +14,14 @@ import textwrap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shortlist._files import checked_target, write_whole
-from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.privacy import (
-    ZCDP,
-    ApprovalNeeded,
-    ApproxDP,
-    BudgetExceeded,
-    Ledger,
-    LedgerError,
-    OutcomeUnknown,
-    PureDP,
-)
+from shortlist.privacy import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,6 +167,48 @@ def print_table(
     console.print(table)
 
 
+def find_too_wide(columns: Mapping[str, Sequence[str]], spare: Sequence[str], width: int) -> list[str]:
+    """The first of the `spare` columns that a terminal of that width has no room for: no word is to be broken."""
+    wide = {name: max(map(len, (name, *cells))) + 3 for name, cells in columns.items()}
+    out: list[str] = []
+    for name in spare:
+        if name in wide and sum(wide.values()) - 3 > width:
+            del wide[name]
+            out.append(name)
+    return out
+
+
+def show_table(
+    columns: Mapping[str, Sequence[str]],
+    right: Container[str],
+    plain: Callable[[], str],
+    *,
+    above: Iterable[tuple[str, str]] = (),
+    below: Iterable[tuple[str, str]] = (),
+    styles: Sequence[str] = (),
+    spare: Sequence[str] = (),
+) -> None:
+    """A table on a terminal, with (style, line) above and below; the text that `plain` gives in a pipe.
+
+    Where the terminal has no room for all columns, those in `spare` are left out, the first of them first.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        typer.echo(plain())
+        return
+    out = find_too_wide(columns, spare, console.width)
+    for style, line in above:
+        console.print(Text(line, style=style, overflow="fold"))
+    if columns:
+        print_table(console, {name: cells for name, cells in columns.items() if name not in out}, right, styles)
+    hidden = [("dim", f"not shown in so few columns: {', '.join(out)}")] if out else []
+    for style, line in (*below, *hidden):
+        console.print(Text(line, style=style, overflow="fold"))
+
+
 def echo_json(text: str) -> None:
     """JSON for programs; where the stream has no such letters, with escapes in their place."""
     try:
@@ -254,36 +286,8 @@ def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) 
     write_whole(path, lambda draft: figure.savefig(draft, dpi=dpi), private=private)
 
 
-Made = TypeVar("Made")
-Progress = Callable[[float], None]
-
-
-def drawn(book: Ledger | None, draw: Callable[[Progress | None], Made]) -> Made:
-    """What `draw` makes, told how far it is; where it fails after its charge was booked, say that the charge stays."""
-    COMMAND.check()
-    head = None if book is None else book.head
-    try:
-        with bar() as progress:
-            return draw(progress)
-    except (BudgetExceeded, ApprovalNeeded, OutcomeUnknown):  # each says itself what was booked
-        raise
-    except Exception:
-        COMMAND.check()  # a signal has a line of its own
-        if book is not None and head is not None and _booked(book, head):
-            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
-        raise
-
-
-def _booked(book: Ledger, head: str) -> bool:
-    """By the ledger itself, if it can be asked."""
-    try:
-        return book.booked_since(head) is not None
-    except LedgerError:
-        return False
-
-
 @contextmanager
-def bar() -> Iterator[Progress | None]:
+def bar() -> Iterator[Callable[[float], None] | None]:
     """A progress bar on a terminal: the share of the rows that were read, and nothing about them."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn

@@ -8,21 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zipfile import BadZipFile
 
-import typer
-
 from shortlist._arrays import attempt
 from shortlist._text import json_line
-from shortlist.cli.output import (
-    Json,
-    argument,
-    echo_json,
-    echo_lines,
-    flag,
-    option,
-    print_table,
-    read_budget,
-    write_picture,
-)
+from shortlist.cli import output
+from shortlist.cli.output import Json, argument, flag, option
 from shortlist.pages.summary import caution, percent, risk
 from shortlist.planning import plan as planned
 from shortlist.planning.plans import NUMBERS
@@ -67,7 +56,7 @@ def plan(
     if picture is not None:
         _draw(answer, picture)
     if as_json:
-        echo_json(json_line(answer.to_json()))
+        output.echo_json(json_line(answer.to_json()))
     else:
         _show(answer)
 
@@ -91,39 +80,24 @@ def _draw(answer: Plan, picture: Path) -> None:
         raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
     figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(answer.rows), 3)), layout="constrained")
     answer.plot(figure.subplots())
-    write_picture(str(picture), figure, dpi=150, private=False)
+    output.write_picture(str(picture), figure, dpi=150, private=False)
+
+
+SPARE = ("rho", "delta", "great", "good", "top", "recall", "gives")
+"""Columns that a narrow terminal has no room for, the least needed first: no word is to be broken."""
 
 
 def _show(answer: Plan) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console()
-    if not console.is_terminal:
-        typer.echo(str(answer))
-        return
-    console.print(Text(answer.described, style="bold"))
     columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
-    left_out = _too_wide(columns, answer.goal, console.width)
-    columns = {name: cells for name, cells in columns.items() if name not in left_out}
-    print_table(console, columns, NUMBERS, ["bold green"])
-    for line in answer.beside():
-        console.print(Text(line))
-    if left_out:
-        console.print(Text(f"not shown in so few columns: {', '.join(left_out)}", style="dim"))
-
-
-def _too_wide(columns: dict[str, list[str]], goal: str, width: int) -> list[str]:
-    """What a terminal of that width has no room for, the least needed first: no word is to be broken."""
-    wide = {name: max(map(len, (name, *cells))) + 3 for name, cells in columns.items()}
-    spare = [
-        name for name in ("rho", "delta", "great", "good", "top", "recall", "gives") if name in wide and name != goal
-    ]
-    left_out: list[str] = []
-    while spare and sum(wide.values()) - 3 > width:
-        left_out.append(spare.pop(0))
-        del wide[left_out[-1]]
-    return left_out
+    output.show_table(
+        columns,
+        NUMBERS,
+        lambda: str(answer),
+        above=[("bold", answer.described)],
+        below=[("", line) for line in answer.beside()],
+        styles=["bold green"],
+        spare=[name for name in SPARE if name != answer.goal],
+    )
 
 
 def show_risk(
@@ -142,10 +116,10 @@ def show_risk(
         raise ValueError(f"{'EPSILON' if rho is None else '--rho'} must be a number above 0, for example 0.5")
     if delta is not None and not 0 <= delta < 1:
         raise ValueError("--delta must be a number from 0 to below 1, for example 1e-6")
-    guarantee = read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
+    guarantee = output.read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
     bounds = risk(guarantee)
     if as_json:
-        echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
+        output.echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
         return
     lines = [f"{guarantee}: {bounds}."]
     lines += [
@@ -156,4 +130,4 @@ def show_risk(
         f"An attack with a false positive rate of {rate:.0%} has a true positive rate of at most {percent(power)}."
         for rate, power in bounds.power
     ]
-    echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))
+    output.echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))

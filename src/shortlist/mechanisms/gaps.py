@@ -21,7 +21,6 @@ from shortlist.exact.reals import to_float
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
-    Budgeted,
     Draws,
     Outcome,
     check_draws,
@@ -34,10 +33,11 @@ from shortlist.mechanisms.base import (
     plain_budget,
     record_of,
 )
+from shortlist.mechanisms.race import NoisyRace
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
 from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Field, Rows, Work, race
+from shortlist.sampling.race import Rows, Work
 from shortlist.sampling.stable import lead_of
 from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
 from shortlist.scores import Scores, ScoreWords
@@ -52,8 +52,43 @@ CLEAR_ORDER = (
 )
 
 
+class GapRace(NoisyRace[PureDP]):
+    """A race of which the gaps are released: pure budgets alone, and noise whose gaps are proved."""
+
+    __slots__ = ()
+
+    k: int
+    noise: str
+
+    losers: ClassVar[int] = 1
+
+    probabilities = utility.probabilities
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _check_words(self, what: str, epsilon: float | None, scale: float | None = None) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_pure_budget(what, epsilon, self.budget, scale, self.k))
+        check_gap_noise(self.noise)
+        check_work(self.work)
+
+    @property
+    def _kind(self) -> Noise:
+        return check_gap_noise(self.noise)
+
+    def _check(self, scores: Scores) -> None:
+        """k winners and one loser must be there: the number of candidates is public."""
+        super()._check(scores)
+        try:
+            check_known_candidates(scores, self.k + 1)
+        except ValueError:
+            raise bad_value(
+                f"$k={self.k} gaps need {self.k + 1} candidates, the last gap being the lead over the best loser; "
+                "choose a smaller k"
+            ) from None
+
+
 @described
-class TopKWithGaps(Budgeted[PureDP]):
+class TopKWithGaps(GapRace):
     """The k largest of x_i + N_i in order, each with its lead over the next; N_i is noise of scale k R / epsilon.
 
     Promise: epsilon-DP for items, order and all k gaps; the gaps are free. The last gap is the lead over the best
@@ -87,47 +122,32 @@ class TopKWithGaps(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        _store(self, "top-k with gaps", epsilon, scale)
+        self._check_words("top-k with gaps", epsilon, scale)
 
     @property
     def name(self) -> str:
         return f"top-{self.k} with gaps and {self.noise} noise"
 
-    @property
-    def ordered(self) -> bool:
-        return True
-
-    def _check(self, scores: Scores) -> None:
-        _check_loser(scores, self.k)
-
     def _scale(self, scores: Scores) -> Fraction:
         return selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        scale = self._scale(scores)
-        indices, gaps = winners_with_gaps(scores, self.k, scale, check_gap_noise(self.noise), source, self.work)
-        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale))))
+        finish, scale = self._race(scores, source), self._scale(scores)
+        extras = Extras(gaps=finish.gaps(), evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
+        return Outcome(finish.indices[: self.k].tolist(), extras)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        field = Field(scores.values, self.k + 1, self._scale(scores), check_gap_noise(self.noise))
-        races = field.races(check_draws(draws), check_source(rng))
+        races = self._rows(self._validate_public(scores, question), draws, check_source(rng))
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
-
-    probabilities = utility.probabilities
-    success_probability = utility.success_probability
-    quality = utility.quality
-    inclusion_probabilities = utility.inclusion_probabilities
 
 
 @described
-class MeasuredTopK(Budgeted[PureDP]):
+class MeasuredTopK(GapRace):
     """The k best, selected with one part of epsilon, then measured with the other, gaps and measurements combined.
 
     Promise: epsilon-DP. Selection is `TopKWithGaps(theta epsilon)`. Each winner's score is then measured with fresh
@@ -165,10 +185,9 @@ class MeasuredTopK(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
-    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        _store(self, "measured top-k", epsilon)
+        self._check_words("measured top-k", epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
 
@@ -181,12 +200,8 @@ class MeasuredTopK(Budgeted[PureDP]):
     def name(self) -> str:
         return f"measured top-{self.k} with gaps and {self.noise} noise"
 
-    @property
-    def ordered(self) -> bool:
-        return True
-
-    def _check(self, scores: Scores) -> None:
-        _check_loser(scores, self.k)
+    def _scale(self, scores: Scores) -> Fraction:
+        return self._scales(scores)[0]
 
     def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
         """Of the noise that selects, and of the noise that measures."""
@@ -202,8 +217,8 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         selection, scale = self._scales(scores)
-        noise = check_gap_noise(self.noise)
-        indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
+        finish = self._race(scores, source)
+        indices, gaps = finish.indices[: self.k].tolist(), finish.gaps()
         measurements = [
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
         ]
@@ -224,8 +239,7 @@ class MeasuredTopK(Budgeted[PureDP]):
         The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
         """
         scores, source = self._validate_public(scores, question), check_source(rng)
-        selection, scale = self._scales(scores)
-        numbers, ratio = scores.values, self._ratio(scores)
+        scale, numbers, ratio = self._scales(scores)[1], scores.values, self._ratio(scores)
 
         def read(rows: Rows) -> tuple[Indices, Floats]:
             indices, gaps = rows.indices[:, : self.k], rows.gaps()
@@ -233,23 +247,8 @@ class MeasuredTopK(Budgeted[PureDP]):
             values = best_linear(list(measurements.T), list(gaps.T), ratio)
             return indices, np.column_stack([gaps, *values])
 
-        field = Field(numbers, self.k + 1, selection, check_gap_noise(self.noise))
-        rows = Draws.of_rows(map(read, field.races(check_draws(draws), source)))
+        rows = Draws.of_rows(map(read, self._rows(scores, draws, source)))
         return rows.undo_negation(scores, first=self.k)
-
-    probabilities = utility.probabilities
-    success_probability = utility.success_probability
-    quality = utility.quality
-    inclusion_probabilities = utility.inclusion_probabilities
-
-
-def _store(
-    mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None, scale: float | None = None
-) -> None:
-    object.__setattr__(mechanism, "k", check_k(mechanism.k))
-    mechanism._pay(check_pure_budget(what, epsilon, mechanism.budget, scale, mechanism.k))
-    check_gap_noise(mechanism.noise)
-    check_work(mechanism.work)
 
 
 def check_gap_noise(noise: object) -> Noise:
@@ -267,25 +266,6 @@ def check_gap_noise(noise: object) -> Noise:
 def selection_scale(scores: Scores, k: int, epsilon: Fraction) -> Fraction:
     """k R / epsilon, exactly."""
     return k * scores.range_sensitivity / epsilon
-
-
-def winners_with_gaps(
-    scores: Scores, k: int, scale: Fraction, noise: Noise, source: Source, work: Work
-) -> tuple[list[int], list[float]]:
-    """The k winners and their k gaps: a race of k + 1, whose last one stays unnamed."""
-    finish = race(scores._numbers, k=k + 1, scale=scale, noise=noise, source=source, work=work)
-    return [int(i) for i in finish.indices[:k]], finish.gaps()
-
-
-def _check_loser(scores: Scores, k: int) -> None:
-    """k winners and one loser must be there: the number of candidates is public."""
-    check_known_candidates(scores, k)
-    try:
-        check_known_candidates(scores, k + 1)
-    except ValueError:
-        raise bad_value(
-            f"$k={k} gaps need {k + 1} candidates, the last gap being the lead over the best loser; choose a smaller k"
-        ) from None
 
 
 @lru_cache
@@ -313,7 +293,7 @@ GIVEN = (
 
 
 @described
-class ExponentialWithGap(Budgeted[PureDP]):
+class ExponentialWithGap(NoisyRace[PureDP]):
     """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
 
     Promise: epsilon-DP for the winner, drawn as by the exponential mechanism, with its gap. Pure budgets only: the
@@ -349,7 +329,9 @@ class ExponentialWithGap(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
-    exchangeable: ClassVar[bool] = True
+    losers: ClassVar[int] = 1
+
+    probabilities = utility.winner_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
         self._pay(check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale))
@@ -369,8 +351,8 @@ class ExponentialWithGap(Budgeted[PureDP]):
         return self.winner is None
 
     @property
-    def ordered(self) -> bool:
-        return True
+    def _kind(self) -> Noise:
+        return GUMBEL
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
@@ -401,26 +383,20 @@ class ExponentialWithGap(Budgeted[PureDP]):
             place = self._place(scores)
             gap = lead_of(scores._numbers, place, scale, source)
             return Outcome([place], Extras(gaps=[gap], p_value=p_value_of(gap, scale)), (NOTE, GIVEN))
-        finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        finish = self._race(scores, source)
         gaps = finish.gaps()
-        extras = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
-        return Outcome([int(finish.indices[0])], extras, (NOTE,))
+        return Outcome([int(finish.indices[0])], Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale)), (NOTE,))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
+        scores, source = self._validate_public(scores, question), check_source(rng)
         if self.winner is not None:
-            place, scale, source = self._place(scores), self._scale(scores), check_source(rng)
+            place, scale = self._place(scores), self._scale(scores)
             gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(check_draws(draws))]
             return Draws(np.full((len(gaps), 1), place), np.array(gaps))
-        races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(check_draws(draws), check_source(rng))
-        return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
-
-    probabilities = utility.winner_probabilities
-    success_probability = utility.success_probability
-    quality = utility.quality
+        return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in self._rows(scores, draws, source))
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:
@@ -439,7 +415,7 @@ GUMBEL_VALUES_NOTE = (
 
 
 @described
-class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
+class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
     """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
 
     Promise: (epsilon, delta)-DP, by the exact Gumbel-DP profile with mu = Delta / gamma for monotone scores and by the
@@ -471,7 +447,9 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
-    exchangeable: ClassVar[bool] = True
+
+    probabilities = utility.probabilities
+    inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, mu: float | None) -> None:
         object.__setattr__(self, "k", check_k(self.k))
@@ -497,11 +475,11 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         return f"Gumbel top-{self.k} with values"
 
     @property
-    def ordered(self) -> bool:
-        return True
+    def _kind(self) -> Noise:
+        return GUMBEL
 
-    def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
+    def _scale(self, scores: Scores) -> Fraction:
+        return self.scale(scores)
 
     def scale(self, scores: Scores) -> Fraction:
         """gamma = Delta / mu, a public number: it depends on the sensitivity and not on the values."""
@@ -516,26 +494,19 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         return promise, promise
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        scale = self.scale(scores)
-        finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        finish = self._race(scores, source)
         values = finish.values()
-        soft_max = values[0] - to_float(Fraction(EULER) * scale)
+        soft_max = values[0] - to_float(Fraction(EULER) * self.scale(scores))
         note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
-        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
+        return Outcome(finish.indices.tolist(), Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
-        field = Field(scores.values, self.k, self.scale(scores), GUMBEL)
-        races = field.races(check_draws(draws), check_source(rng))
+        races = self._rows(scores, draws, check_source(rng))
         return Draws.of_rows((rows.indices, rows.values()) for rows in races).undo_negation(scores)
-
-    probabilities = utility.probabilities
-    success_probability = utility.success_probability
-    quality = utility.quality
-    inclusion_probabilities = utility.inclusion_probabilities
 
 
 @lru_cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from functools import partial
@@ -17,13 +18,9 @@ from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.base import (
     MISSING,
-    Budget,
-    Budgeted,
     Draws,
     Outcome,
-    check_budget,
     check_draws,
-    check_k,
     check_known_candidates,
     check_noise_keeps,
     check_source,
@@ -34,14 +31,15 @@ from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.mechanisms.sets import (
     CANONICAL,
     ONE_SHOT,
+    BestOf,
+    Guarded,
+    OneShot,
     one_shot_of,
     range_beside_switch,
     round_beside_switch,
-    whole_of,
 )
-from shortlist.privacy import ZCDP, BoundedRange, Guarantee
+from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import race, race_many
 from shortlist.sampling.sets import LIST_SLOPE as SLOPE
 from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
@@ -51,8 +49,56 @@ if TYPE_CHECKING:
     from flint import arb
 
 
+class BestList(BestOf):
+    """The ordered list of k with the largest N_s - e loss(s) / (2 R): what such mechanisms share."""
+
+    __slots__ = ()
+
+    gap: ClassVar[bool]
+    """Whether the right list leads by its least gap."""
+
+    order_probability = utility.order_probability
+
+    @property
+    @abstractmethod
+    def _kind(self) -> Noise:
+        """The noise, Gumbel or exponential."""
+
+    @property
+    def charge(self) -> Guarantee:
+        """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
+        return charge_of_rounds(1, self._kind, self.guarantee)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / (2 R), exactly: the loss moves by R either way."""
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
+
+    def _race(self, scores: Scores) -> tuple[Sequences | SequenceRace, Indices]:
+        """(the race of all lists of ranks, the candidate at each rank)."""
+        steps, candidates = ladder(scores._numbers, self.k, gap=self.gap)
+        rate = self._rate(scores) * steps.unit
+        race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
+        return race, candidates
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        race, candidates = self._race(scores)
+        return Outcome(candidates[race.draw(source)].tolist())
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
+        """The positions of independent draws, one row each, for study and audit of public scores."""
+        race, candidates = self._race(self._validate_public(scores, question))
+        rows: Indices = candidates[np.array(race.draw_many(check_source(rng), check_draws(draws)))]
+        return rows
+
+
 @described
-class JointTopK(Budgeted[Budget]):
+class JointTopK(BestList):
     """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
 
     The loss is max_i (x_[i] - x_{s_i}): by how much the worst place misses. Promise: epsilon-DP and epsilon-bounded
@@ -77,58 +123,19 @@ class JointTopK(Budgeted[Budget]):
     budget: Guarantee = MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
-    exchangeable: ClassVar[bool] = True
-
-    def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_budget(epsilon, self.budget))
+    gap: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         return f"joint top-{self.k}"
 
     @property
-    def charge(self) -> Guarantee:
-        return BoundedRange(epsilon_of_a_round(1, self.guarantee))
-
-    @property
-    def ordered(self) -> bool:
-        return True
-
-    def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
-
-    def _rate(self, scores: Scores) -> Fraction:
-        """e / (2 R), exactly."""
-        return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
-
-    def _sequences(self, scores: Scores) -> tuple[Sequences, Indices]:
-        """(the law over sequences of ranks, the candidate at each rank)."""
-        steps, candidates = ladder(scores._numbers, self.k)
-        return Sequences(steps, self._rate(scores) * steps.unit), candidates
-
-    order_probability = utility.order_probability
-    success_probability = utility.success_probability
-    quality = utility.quality
-    number_correct = utility.number_correct
-    inclusion_probabilities = utility.inclusion_probabilities
-
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        sequences, candidates = self._sequences(scores)
-        return Outcome([int(candidates[rank]) for rank in sequences.draw(source)])
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores."""
-        sequences, candidates = self._sequences(self._validate_public(scores, question))
-        source = check_source(rng)
-        rows: Indices = candidates[np.array(sequences.draw_many(source, check_draws(draws)))]
-        return rows
+    def _kind(self) -> Noise:
+        return GUMBEL
 
 
 @described
-class OrderedCanonicalTopK(Budgeted[Budget]):
+class OrderedCanonicalTopK(BestList):
     """The list s of k candidates with the largest N_s - epsilon loss(s) / (2 R), with independent noise N_s of scale 1.
 
     The loss of a wrong list is max_i (x_[i] - x_{s_i}), by how much its worst place misses. That of a right one is
@@ -160,68 +167,26 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
     noise: str | Noise | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/ordered-canonical.md#proof"
-    exchangeable: ClassVar[bool] = True
+    gap: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_budget(epsilon, self.budget))
+        BestList.__post_init__(self, epsilon)
         kind = self._kind
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
         check_noise_keeps(kind, self.guarantee)
 
     @property
-    def _kind(self) -> Noise:
-        return noise_for(self.noise, self.guarantee)
-
-    @property
     def name(self) -> str:
         return f"ordered canonical top-{self.k} with {self._kind.name} noise"
 
     @property
-    def charge(self) -> Guarantee:
-        """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(1, self._kind, self.guarantee)
-
-    @property
-    def ordered(self) -> bool:
-        return True
-
-    def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
-
-    def _rate(self, scores: Scores) -> Fraction:
-        """e / (2 R), exactly."""
-        return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
-
-    def _race(self, scores: Scores) -> tuple[Sequences | SequenceRace, Indices]:
-        """(the race of all lists of ranks, the candidate at each rank)."""
-        steps, candidates = ladder(scores._numbers, self.k, gap=True)
-        rate = self._rate(scores) * steps.unit
-        race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
-        return race, candidates
-
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        race, candidates = self._race(scores)
-        return Outcome(candidates[race.draw(source)].tolist())
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores."""
-        race, candidates = self._race(self._validate_public(scores, question))
-        rows: Indices = candidates[np.array(race.draw_many(check_source(rng), check_draws(draws)))]
-        return rows
-
-    order_probability = utility.order_probability
-    success_probability = utility.success_probability
-    quality = utility.quality
-    number_correct = utility.number_correct
-    inclusion_probabilities = utility.inclusion_probabilities
+    def _kind(self) -> Noise:
+        return noise_for(self.noise, self.guarantee)
 
 
 @described
-class GuardedListTopK(Budgeted[Budget]):
+class GuardedListTopK(Guarded):
     """Ordered canonical top-k, and one-shot top-k where wrong lists would crowd it out, under every budget.
 
     Promise: the budget, for the ordered list together with the way it went (`release.used`).
@@ -253,11 +218,6 @@ class GuardedListTopK(Budgeted[Budget]):
     budget: Guarantee = MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
-    exchangeable: ClassVar[bool] = True
-
-    def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -267,14 +227,9 @@ class GuardedListTopK(Budgeted[Budget]):
     def ordered(self) -> bool:
         return True
 
-    @property
-    def charge(self) -> Guarantee:
-        """The budget, whichever way it goes."""
-        return whole_of(self.guarantee)
-
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
-        self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is booked
+        self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is charged
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / (2 R), exactly, e the epsilon of lists."""
@@ -301,30 +256,29 @@ class GuardedListTopK(Budgeted[Budget]):
         budget = self.guarantee
         return is_guarded(self.k, d) and (isinstance(budget, ZCDP) or budget.epsilon > 0)
 
-    def _prepared(self, scores: Scores) -> ListRace:
+    def _run(self, scores: Scores) -> ListRace:
         """Whatever depends on the scores alone, done once."""
         steps, candidates = ladder(scores._numbers, self.k, gap=True)
         rate, d = self._rate(scores) * steps.unit, len(candidates)
-        lists = self._lists(steps, rate, d)
-        return ListRace(steps, rate, candidates, lists, self._one_shot(d)[0], self._one_shot_scale(scores, d))
+        fallback = OneShot(self._one_shot(d)[0], self._one_shot_scale(scores, d))
+        return ListRace(steps, rate, candidates, self._lists(steps, rate, d), fallback)
 
-    def _lists(self, steps: Ladder, rate: Fraction, d: int) -> ListGuard | ListSwitch | Alone | None:
-        """Who decides about lists; None where one-shot is used without one."""
+    def _lists(self, steps: Ladder, rate: Fraction, d: int) -> ListGuard | ListSwitch | Noise | None:
+        """Who decides about lists: for one winner noise alone; None where one-shot is used without lists."""
         zcdp = isinstance(self.guarantee, ZCDP)
-        if self._is_guarded(d):
-            if zcdp:
-                return list_switch(steps, rate)
-            return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
-        return Alone(GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
+        if not self._is_guarded(d):
+            return (GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
+        if zcdp:
+            return list_switch(steps, rate)
+        return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        run = self._prepared(scores)
-        lists = run.race()
-        places = None if lists is None else lists.draw(source)
+        run = self._run(scores)
+        race = run.race()
+        places = None if race is None else race.draw(source)
         if places is not None:
             return Outcome(run.candidates[places].tolist(), CANONICAL)
-        finish = race(scores._numbers, k=self.k, scale=run.scale, noise=run.noise, source=source)
-        return Outcome(finish.indices.tolist(), ONE_SHOT)
+        return Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -334,23 +288,15 @@ class GuardedListTopK(Budgeted[Budget]):
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
         scores, source = self._validate_public(scores, question), check_source(rng)
-        run, draws = self._prepared(scores), check_draws(draws)
-        lists = run.race()
-        sequences = [None] * draws if lists is None else lists.draw_many(source, draws)
+        run, draws = self._run(scores), check_draws(draws)
+        race = run.race()
+        sequences = [None] * draws if race is None else race.draw_many(source, draws)
         one_shot = np.array([one is None for one in sequences])
         rows = np.empty((draws, self.k), np.int64)
         ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
         rows[~one_shot] = run.candidates[ranks]
-        rows[one_shot] = race_many(
-            scores.values, k=self.k, scale=run.scale, noise=run.noise, source=source, draws=int(one_shot.sum())
-        )
+        rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
         return Draws(rows, None, one_shot[:, None].astype(np.int64))
-
-    success_probability = utility.success_probability
-    quality = utility.quality
-    number_correct = utility.number_correct
-    inclusion_probabilities = utility.inclusion_probabilities
-    guard_probability = utility.guard_probability
 
     def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
@@ -377,13 +323,6 @@ class ListGuard:
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
-    """No guard: lists alone, with this noise."""
-
-    noise: Noise
-
-
-@dataclass(frozen=True, slots=True)
 class ListRace:
     """A guarded race or a switch of lists that can be run again and again."""
 
@@ -391,23 +330,21 @@ class ListRace:
     rate: Fraction
     candidates: Indices
     """The candidate at each rank."""
-    lists: ListGuard | ListSwitch | Alone | None
-    noise: Noise
-    """That of one-shot top-k, if it comes to that."""
-    scale: Fraction
+    lists: ListGuard | ListSwitch | Noise | None
+    fallback: OneShot
+    """One-shot top-k, if it comes to that."""
 
     def race(self) -> SequenceRace | ListSwitch | Sequences | None:
         """What draws a list, or says that there is none; None where one-shot is used anyway."""
-        match self.lists:
-            case ListGuard() as guard:
-                return SequenceRace(sequence_envelope(self.steps, self.rate), partial(GuardArrivalTime, guard, guard.a))
-            case Alone(noise):
-                return Sequences(self.steps, self.rate) if noise == GUMBEL else self._unguarded()
-            case lists:
-                return lists
-
-    def _unguarded(self) -> SequenceRace:
-        return SequenceRace(sequence_envelope(self.steps, self.rate))
+        lists = self.lists
+        if lists is None or isinstance(lists, ListSwitch):
+            return lists
+        if lists == GUMBEL:
+            return Sequences(self.steps, self.rate)
+        envelope = sequence_envelope(self.steps, self.rate)
+        if isinstance(lists, ListGuard):
+            return SequenceRace(envelope, partial(GuardArrivalTime, lists, lists.a))
+        return SequenceRace(envelope)
 
 
 def crowd_of(k: int, d: int) -> float:

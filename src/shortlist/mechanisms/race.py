@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, field
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import InitVar
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Unpack
@@ -34,6 +35,7 @@ from shortlist.mechanisms.base import (
     Budget,
     Budgeted,
     Outcome,
+    Paid,
     check_budget,
     check_draws,
     check_k,
@@ -49,7 +51,7 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Work, race, race_many
+from shortlist.sampling.race import Field, Finish, Rows, Work, race, race_many
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
@@ -60,8 +62,67 @@ TINY = 1e-300
 """Below every epsilon that is told apart."""
 
 
+class NoisyRace(Budgeted[Paid]):
+    """The largest of x_i + N_i, with independent noise N_i of one scale: what all races share.
+
+    A race says its noise and its scale by public facts alone, and what it shows beside its winners.
+    """
+
+    __slots__ = ()
+
+    work: Work
+
+    exchangeable: ClassVar[bool] = True
+    losers: ClassVar[int] = 0
+    """How many of the best losers finish too, so that leads over them are known."""
+
+    success_probability = utility.success_probability
+    quality = utility.quality
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    @abstractmethod
+    def _kind(self) -> Noise:
+        """The noise at scale 1."""
+
+    @abstractmethod
+    def _scale(self, scores: Scores) -> Fraction:
+        """The scale of the noise, exactly."""
+
+    def _noise_for(self, scores: Scores) -> tuple[Noise, Fraction]:
+        """(the noise, its scale) for these scores."""
+        return self._kind, self._scale(scores)
+
+    @property
+    def _winners(self) -> int:
+        """How many are released."""
+        return getattr(self, "k", 1)
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self._winners)
+
+    def _race(self, scores: Scores, source: Source) -> Finish:
+        noise, scale = self._noise_for(scores)
+        finishers = self._winners + self.losers
+        return race(scores._numbers, k=finishers, scale=scale, noise=noise, source=source, work=self.work)
+
+    def _race_many(self, scores: Scores, draws: int, rng: Source | None) -> Indices:
+        """The winners of independent races, one row each."""
+        noise, scale = self._noise_for(scores)
+        source, count = check_source(rng), check_draws(draws)
+        return race_many(scores.values, k=self._winners, scale=scale, noise=noise, source=source, draws=count)
+
+    def _rows(self, scores: Scores, draws: int, source: Source) -> Iterator[Rows]:
+        """Independent races with all that they tell, some rows at a time."""
+        noise, scale = self._noise_for(scores)
+        return Field(scores.values, self._winners + self.losers, scale, noise).races(check_draws(draws), source)
+
+
 @described
-class OneshotTopK(Budgeted[Budget]):
+class OneshotTopK(NoisyRace[Budget]):
     """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
 
     Promise: epsilon-DP for the ordered list, for every named noise; under custom noise (`piecewise_noise`) only
@@ -96,67 +157,54 @@ class OneshotTopK(Budgeted[Budget]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/oneshot.md#proof"
-    exchangeable: ClassVar[bool] = True
+
+    probabilities = utility.probabilities
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         self._pay(check_budget(epsilon, self.budget, scale, self.k))
-        check_work(self.work)
-        check_noise_keeps(check_noise(self.noise), self.guarantee)
-        if isinstance(self.guarantee, PureDP) and self.guarantee.epsilon / self.k == 0:
-            raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
+        check_rounds(self.k, self.noise, self.guarantee, self.work)
 
     @property
     def name(self) -> str:
-        return f"one-shot top-{self.k} with {check_noise(self.noise).name} noise"
+        return f"one-shot top-{self.k} with {self._kind.name} noise"
+
+    @property
+    def _kind(self) -> Noise:
+        return check_noise(self.noise)
 
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.k, check_noise(self.noise), self.guarantee)
+        return charge_of_rounds(self.k, self._kind, self.guarantee)
 
     @property
     def ordered(self) -> bool:
-        return check_noise(self.noise).releases_order
+        return self._kind.releases_order
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e, exactly."""
         return _scale(self.k, self.guarantee, scores.range_sensitivity)
 
-    def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
-
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        finish = race(
-            scores._numbers,
-            k=self.k,
-            scale=self._scale(scores),
-            noise=check_noise(self.noise),
-            source=source,
-            work=self.work,
-        )
-        return Outcome(finish.indices.tolist())
+        return Outcome(self._race(scores, source).indices.tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        rows = race_many(
-            scores.values,
-            k=self.k,
-            scale=self._scale(scores),
-            noise=check_noise(self.noise),
-            source=check_source(rng),
-            draws=check_draws(draws),
-        )
+        rows = self._race_many(self._validate_public(scores, question), draws, rng)
         return rows if self.ordered else np.sort(rows, axis=1)
 
-    probabilities = utility.probabilities
-    success_probability = utility.success_probability
-    quality = utility.quality
-    number_correct = utility.number_correct
-    inclusion_probabilities = utility.inclusion_probabilities
+
+def check_rounds(k: int, noise: str | Noise, budget: Budget, work: Work) -> None:
+    """Refuse what k rounds with this noise cannot be drawn by, or paid with."""
+    check_work(work)
+    check_noise_keeps(check_noise(noise), budget)
+    if isinstance(budget, PureDP) and budget.epsilon / k == 0:
+        raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
 
 def charge_of_rounds(k: int, noise: Noise, budget: Budget) -> Guarantee:
@@ -232,56 +280,6 @@ def renyi_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
     return math.exp(low[0] if high is None else find_crossing(excess, low, high, 1e-4)[0])
 
 
-@dataclass(frozen=True, slots=True)
-class GaussianMax:
-    """The candidate with the largest x_i + N(0, sigma^2), sigma = R / r, for m candidates.
-
-    r is the largest with which the Gaussian mechanism of sensitivity r is (epsilon, delta / m)-DP: then the winner is
-    (epsilon, delta)-DP. Under Renyi divergences it is the largest with a r^2 / 2 + ln(m) / (a - 1) within that of every
-    order a (Theorem 55).
-    """
-
-    guarantee: ApproxDP | RenyiDP
-    work: Work
-
-    @property
-    def charge(self) -> Guarantee:
-        return self.guarantee
-
-    def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, 1)
-        self._scale(scores)  # refused here, where divergences are too small for so many candidates
-
-    def _scale(self, scores: Scores) -> Fraction:
-        """sigma, exactly; the number of candidates that may be chosen is public."""
-        budget, m = self.guarantee, scores._choosable
-        rate = renyi_rate(budget, m) if isinstance(budget, RenyiDP) else winner_rate(budget, m)
-        return scores.range_sensitivity / Fraction(rate)
-
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        scale = self._scale(scores)
-        finish = race(scores._numbers, k=1, scale=scale, noise=GAUSSIAN, source=source, work=self.work)
-        return Outcome([int(finish.indices[0])])
-
-    def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
-        """The positions of independent winners, one row each."""
-        source, count = check_source(rng), check_draws(draws)
-        return race_many(scores.values, k=1, scale=self._scale(scores), noise=GAUSSIAN, source=source, draws=count)
-
-
-def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
-    """Or the reason why this budget has no Gaussian winner."""
-    check_work(work)
-    if isinstance(budget, RenyiDP):
-        return GaussianMax(budget, work)
-    if not isinstance(budget, ApproxDP) or not budget.delta or not budget.epsilon:
-        raise bad_value(
-            "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write $budget=ApproxDP(1.0, 1e-6), or "
-            'noise="gumbel"'
-        )
-    return GaussianMax(budget, work)
-
-
 @lru_cache
 def renyi_rate(budget: RenyiDP, m: int) -> float:
     """r = R / sigma, rounded down: the least of sqrt(2 (D_a - ln(m) / (a - 1)) / a) over the orders."""
@@ -310,7 +308,7 @@ def winner_rate(budget: ApproxDP, m: int) -> float:
 
 
 class WeightedScore(NoisyScore):
-    """A runner that starts ln(weight) ahead, exactly."""
+    """A noisy score that starts ln(weight) ahead, exactly."""
 
     __slots__ = ("weight",)
 
@@ -328,62 +326,6 @@ class WeightedScore(NoisyScore):
             return (low + ahead).lower(), (high + ahead).upper()
 
         return Real(bounds, plain.numbers, plain.magnitude)
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedMax:
-    """The candidate with the largest x_i + scale (ln w_i + N_i), N_i Gumbel noise: every candidate draws."""
-
-    plain: OneshotTopK
-    prior: tuple[Fraction, ...]
-
-    @property
-    def charge(self) -> Guarantee:
-        """The charge of equal weights: public weights cost nothing."""
-        return self.plain.charge
-
-    def _check(self, scores: Scores) -> None:
-        if not scores.numbered:
-            raise ValueError(
-                "prior= says one weight for each candidate in its order, and candidates counted from a table have "
-                "none: leave prior= out"
-            )
-        self.plain._check(scores)
-        if len(self.prior) != scores._size:
-            raise ValueError(f"prior must have a weight for each of the {scores._size} candidates")
-
-    def _scale(self, scores: Scores) -> Fraction:
-        return self.plain._scale(scores)
-
-    def _contest(self, scores: Scores) -> Contest:
-        values = scores._numbers
-        return Contest(values, 1, self._scale(scores), GUMBEL, kth_largest(values, 1))
-
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        return Outcome([self._winner(self._contest(scores), source)])
-
-    def _winner(self, contest: Contest, source: Source) -> int:
-        words = source.words(len(contest.values))
-        with np.errstate(all="ignore"):
-            low, high = contest.intervals(contest.values, words, 0)
-            ahead = _logarithms(self.prior)
-            low, high = low + ahead - _slack(low, ahead), high + ahead + _slack(high, ahead)
-
-        @cache
-        def exact(i: int) -> NoisyScore:
-            return WeightedScore(contest.noisy_score(i, int(words[i]), 0, source), self.prior[i])
-
-        return int(ranking(low, high, 1, exact)[0])
-
-    def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
-        """The positions of independent winners, one row each."""
-        contest, source = self._contest(scores), check_source(rng)
-        return np.array([[self._winner(contest, source)] for _ in range(check_draws(draws))])
-
-    def positions(self, scores: Scores) -> Floats:
-        """Return public scores in units of the noise, ahead by the logarithms of their weights."""
-        values = scores.values
-        return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + _logarithms(self.prior))
 
 
 def _slack(ends: Floats, ahead: Floats) -> Floats:
@@ -404,7 +346,7 @@ NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
 @described
-class NoisyMax(Budgeted[Budget | RenyiDP]):
+class NoisyMax(NoisyRace[Budget | RenyiDP]):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 
     Promise: epsilon-DP for every noise but Gaussian; with Gumbel noise also epsilon-bounded range. R is the range
@@ -442,26 +384,28 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
     prior: Sequence[float | Fraction] | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
-    exchangeable: ClassVar[bool] = True
 
-    _top_one: OneshotTopK | GaussianMax | WeightedMax = field(init=False, repr=False, compare=False)
+    probabilities = utility.winner_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        if self.noise == "gaussian" and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
+        if self._is_gaussian and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
             self._pay(RenyiDP(self.budget.orders, self.budget.epsilons))  # itself, and no class made of it
         else:
             self._pay(check_budget(epsilon, self.budget, scale))
         if self.prior is not None:
             object.__setattr__(self, "prior", tuple(check_weights("prior", self.prior)))
-        object.__setattr__(self, "_top_one", self._as_top_one())
-
-    def _as_top_one(self) -> OneshotTopK | GaussianMax | WeightedMax:
-        if self.prior is not None and self.noise != "gumbel":
-            raise ValueError('prior= needs Gumbel noise, which turns a weight into odds: write noise="gumbel"')
-        if self.noise == "gaussian":
-            return gaussian_max(self.budget, self.work)
-        plain = OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
-        return plain if self.prior is None else WeightedMax(plain, tuple(Fraction(weight) for weight in self.prior))
+            if self.noise != "gumbel":
+                raise ValueError('prior= needs Gumbel noise, which turns a weight into odds: write noise="gumbel"')
+        budget = self.guarantee
+        if not self._is_gaussian:
+            assert not isinstance(budget, RenyiDP), "only Gaussian noise takes it"
+            return check_rounds(1, self.noise, budget, self.work)
+        check_work(self.work)
+        if not isinstance(budget, RenyiDP) and not (isinstance(budget, ApproxDP) and budget.delta and budget.epsilon):
+            raise bad_value(
+                "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write $budget=ApproxDP(1.0, 1e-6), or "
+                'noise="gumbel"'
+            )
 
     def __repr__(self) -> str:
         """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
@@ -470,7 +414,7 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
 
     @property
     def name(self) -> str:
-        noise = "gaussian" if self.noise == "gaussian" else check_noise(self.noise).name
+        noise = self._kind.name
         return NAMES.get(noise, f"noisy max with {noise} noise") + " with a prior" * (self.prior is not None)
 
     @property
@@ -478,25 +422,80 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         return self.prior is None
 
     @property
-    def charge(self) -> Guarantee:
-        return self._top_one.charge
+    def _is_gaussian(self) -> bool:
+        return self.noise == "gaussian"
 
     @property
-    def ordered(self) -> bool:
-        return True
+    def _kind(self) -> Noise:
+        return GAUSSIAN if self._is_gaussian else check_noise(self.noise)
+
+    @property
+    def charge(self) -> Guarantee:
+        """Of Gumbel noise bounded range, which says more than the budget; public weights cost nothing."""
+        budget = self.guarantee
+        return budget if isinstance(budget, RenyiDP) else charge_of_rounds(1, self._kind, budget)
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """R / e; or sigma, for Gaussian noise, by the number of candidates that may be chosen, which is public."""
+        budget, m = self.guarantee, scores._choosable
+        if isinstance(budget, RenyiDP):
+            return scores.range_sensitivity / Fraction(renyi_rate(budget, m))
+        if self._is_gaussian:
+            assert isinstance(budget, ApproxDP), "no other budget was taken"
+            return scores.range_sensitivity / Fraction(winner_rate(budget, m))
+        return _scale(1, budget, scores.range_sensitivity)
 
     def _check(self, scores: Scores) -> None:
-        self._top_one._check(scores)
+        if self.prior is not None and not scores.numbered:
+            raise ValueError(
+                "prior= says one weight for each candidate in its order, and candidates counted from a table have "
+                "none: leave prior= out"
+            )
+        check_known_candidates(scores, 1)
+        if self._is_gaussian:
+            self._scale(scores)  # refused here, where divergences are too small for so many candidates
+        if self.prior is not None and len(self.prior) != scores._size:
+            raise ValueError(f"prior must have a weight for each of the {scores._size} candidates")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        return self._top_one._draw(scores, source)
+        if self.prior is not None:
+            return Outcome([self._weighted_winner(self._contest(scores), source)])
+        return Outcome(self._race(scores, source).indices.tolist())
+
+    def _contest(self, scores: Scores) -> Contest:
+        values = scores._numbers
+        return Contest(values, 1, self._scale(scores), GUMBEL, kth_largest(values, 1))
+
+    def _weighted_winner(self, contest: Contest, source: Source) -> int:
+        """The candidate with the largest x_i + scale (ln w_i + N_i), N_i Gumbel noise: every candidate draws."""
+        weights = _as_fractions(self.prior)
+        words = source.words(len(contest.values))
+        with np.errstate(all="ignore"):
+            low, high = contest.intervals(contest.values, words, 0)
+            ahead = _logarithms(weights)
+            low, high = low + ahead - _slack(low, ahead), high + ahead + _slack(high, ahead)
+
+        @cache
+        def exact(i: int) -> NoisyScore:
+            return WeightedScore(contest.noisy_score(i, int(words[i]), 0, source), weights[i])
+
+        return int(ranking(low, high, 1, exact)[0])
+
+    def positions(self, scores: Scores) -> Floats:
+        """Return public scores in units of the noise, ahead by the logarithms of their weights."""
+        values, ahead = scores.values, _logarithms(_as_fractions(self.prior))
+        return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + ahead)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
-        return self._top_one.release_many(self._validate_public(scores, question), draws=draws, rng=rng)[:, 0]
+        scores = self._validate_public(scores, question)
+        if self.prior is None:
+            return self._race_many(scores, draws, rng)[:, 0]
+        contest, source = self._contest(scores), check_source(rng)
+        return np.array([self._weighted_winner(contest, source) for _ in range(check_draws(draws))])
 
-    probabilities = utility.winner_probabilities
-    success_probability = utility.success_probability
-    quality = utility.quality
+
+def _as_fractions(prior: Sequence[float | Fraction] | None) -> tuple[Fraction, ...]:
+    return tuple(Fraction(weight) for weight in prior or ())

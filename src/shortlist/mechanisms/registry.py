@@ -215,7 +215,7 @@ ENTRIES: tuple[Entry, ...] = (
         "the exponential mechanism over ordered sequences",
         "k items in order",
         "pure, zCDP, (ε, δ)",
-        Audited("lists:joint_law", one_by_one=True),
+        Audited("sets:joint_law", one_by_one=True),
         (
             Method(
                 "joint",
@@ -262,7 +262,7 @@ ENTRIES: tuple[Entry, ...] = (
         "one noisy maximum over all lists of k, in which the right list leads by its gap",
         "k items in order",
         "pure; zCDP and (ε, δ) with Gumbel noise",
-        Audited("lists:ordered_canonical_law", one_by_one=True),
+        Audited("sets:ordered_canonical_law", one_by_one=True),
         (
             Method(
                 "ordered-canonical",
@@ -278,7 +278,7 @@ ENTRIES: tuple[Entry, ...] = (
         "ordered canonical top-k that falls back to one-shot where wrong lists would crowd out the right one",
         "k items in order, and which way it went",
         "pure, (ε, δ), zCDP",
-        Audited("lists:law_of_guarded_list", one_by_one=True, k=2, size=_twice),
+        Audited("sets:law_of_guarded_list", one_by_one=True, k=2, size=_twice),
         (
             Method(
                 "guarded-list",
@@ -303,7 +303,7 @@ ENTRIES: tuple[Entry, ...] = (
         "noise on every capped count, and the k largest of the noisy counts: one price for every k",
         "k items in order with values",
         "pure, zCDP, (ε, δ)",
-        Audited("values:histogram_law", sees_level=True, size=lambda mechanism: mechanism.most),
+        Audited("race:histogram_law", sees_level=True, size=lambda mechanism: mechanism.most),
         (Method("histogram", _histogram, values=True),),
         # so many scores that one user may move all of them: the bound is then no condition on neighbors
         {"histogram": lambda k, budget: NoisyHistogram(k=k, most=k + 1, budget=budget)},
@@ -332,7 +332,7 @@ ENTRIES: tuple[Entry, ...] = (
         "selects a set with one part of the budget, and measures each of its members with the other",
         "at most k items in order of their noisy values, with margins",
         "pure, zCDP, (ε, δ)",
-        Audited("values:law_of_measured_set", sees_level=True, one_by_one=True),
+        Audited("race:law_of_measured_set", sees_level=True, one_by_one=True),
         (Method("measured-set", _measured, domain="either", values=True),),
     ),
     Entry(
@@ -481,7 +481,7 @@ ENTRIES: tuple[Entry, ...] = (
         "a median or other quantiles of one number per person, on a public grid of any size",
         "one point of the grid for each q",
         "pure, zCDP, (ε, δ)",
-        Audited("quantiles:quantile_law", inputs="line", sees_level=True, one_by_one=True, size=lambda mechanism: 3),
+        Audited("stable:quantile_law", inputs="line", sees_level=True, one_by_one=True, size=lambda mechanism: 3),
         examples={
             "quantile": _single(Quantile, q=0.5, votes_per_user=1),
             "quantile-gumbel": _single(Quantile, q=0.25, noise="gumbel", votes_per_user=1),

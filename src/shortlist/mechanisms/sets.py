@@ -56,8 +56,43 @@ NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
 
 
+class BestOf(Budgeted[Budget]):
+    """k items at once, by a choice among all sets or lists of k candidates: what these mechanisms share."""
+
+    __slots__ = ()
+
+    k: int
+
+    exchangeable: ClassVar[bool] = True
+
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+        self._pay(check_budget(epsilon, self.budget))
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+
+class Guarded(BestOf):
+    """What falls back to one-shot top-k, with a guard or a switch that looks at how many wrong outputs there are."""
+
+    __slots__ = ()
+
+    guard_probability = utility.guard_probability
+
+    @property
+    def charge(self) -> Guarantee:
+        """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
+        return ZCDP(self.guarantee.rho) if isinstance(self.guarantee, ZCDP) else self.guarantee
+
+
 @described
-class CanonicalTopK(Budgeted[Budget]):
+class CanonicalTopK(BestOf):
     """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
 
     u(y) = gamma min(scores inside y) - (1 - gamma) max(scores outside y), the gap-aware loss with its sign turned. Its
@@ -97,12 +132,12 @@ class CanonicalTopK(Budgeted[Budget]):
     loss: Loss = "gap-aware"
 
     proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
-    exchangeable: ClassVar[bool] = True
+
+    probabilities = utility.probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_budget(epsilon, self.budget))
-        object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
+        BestOf.__post_init__(self, epsilon)
+        object.__setattr__(self, "gamma", check_gamma(self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
             raise ValueError(
                 'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
@@ -171,7 +206,7 @@ class CanonicalTopK(Budgeted[Budget]):
         if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        counted = counted_of(scores)
+        counted = distinct_scores(scores)
         if counted is None:
             return Outcome(np.sort(self._race(scores).draw(source)).tolist())
         places = self._race(scores, runs_of(counted)).draw(source)
@@ -186,20 +221,13 @@ class CanonicalTopK(Budgeted[Budget]):
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
         return np.sort(self._race(scores).draw_many(source, number), axis=1)
 
-    probabilities = utility.probabilities
-
     def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
         return bounds
 
-    success_probability = utility.success_probability  # the middle of the bounds
-    quality = utility.quality
-    number_correct = utility.number_correct
-    inclusion_probabilities = utility.inclusion_probabilities
 
-
-def counted_of(scores: Scores) -> Runs | CountedScores | None:
+def distinct_scores(scores: Scores) -> Runs | CountedScores | None:
     """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
     runs = scores._runs
     return count_scores(scores._numbers) if runs is None else runs
@@ -218,7 +246,7 @@ def default_gamma(k: int, d: int) -> Fraction:
     return 1 - gamma if 2 * k > d else gamma
 
 
-def _checked_gamma(gamma: object) -> Fraction | float | None:
+def check_gamma(gamma: object) -> Fraction | float | None:
     """Numbers of numpy as Python's own, which are exact."""
     plain = gamma.item() if isinstance(gamma, np.integer | np.floating) else gamma
     if plain is None:
@@ -235,11 +263,6 @@ SLOPE = Fraction(1, 4)
 def worth_delta(k: int) -> Fraction:
     """Gumbel noise needs about so many times the e of exponential noise for the same recall: a public rule."""
     return Fraction(7, 5) if k < 8 else Fraction(6, 5)
-
-
-def whole_of(budget: Budget) -> Budget:
-    """What is charged, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
-    return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
 
 
 def rate_of(budget: Budget) -> Fraction:
@@ -325,7 +348,7 @@ CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 
 
 @described
-class GuardedTopK(Budgeted[Budget]):
+class GuardedTopK(Guarded):
     """Canonical top-k, and one-shot top-k where wrong sets would crowd out the right one, under every budget.
 
     Promise: the budget, for the set together with the way it went (`release.used`).
@@ -357,11 +380,6 @@ class GuardedTopK(Budgeted[Budget]):
     budget: Guarantee = MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
-    exchangeable: ClassVar[bool] = True
-
-    def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -370,11 +388,6 @@ class GuardedTopK(Budgeted[Budget]):
     @property
     def ordered(self) -> bool:
         return False
-
-    @property
-    def charge(self) -> Guarantee:
-        """The budget, whichever way it goes."""
-        return whole_of(self.guarantee)
 
     @property
     def _canonical(self) -> CanonicalTopK:
@@ -392,10 +405,10 @@ class GuardedTopK(Budgeted[Budget]):
         )
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        counted = counted_of(scores) if self.k > 2 else None
+        counted = distinct_scores(scores) if self.k > 2 else None
         if counted is not None and self.k <= scores._choosable // 2:
             return self._draw_by_runs(scores, counted, source)
-        run = self._prepared(scores)
+        run = self._run(scores)
         if run is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
         picked, used = run.draw(source)
@@ -409,17 +422,11 @@ class GuardedTopK(Budgeted[Budget]):
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
         scores, source = self._validate_public(scores, question), check_source(rng)
-        run = self._prepared(scores)
+        run = self._run(scores)
         if run is None:
             rows = self._canonical.release_many(scores, draws=draws, rng=rng)
             return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
         return run.draw_many(source, check_draws(draws))
-
-    success_probability = utility.success_probability
-    quality = utility.quality
-    number_correct = utility.number_correct
-    inclusion_probabilities = utility.inclusion_probabilities
-    guard_probability = utility.guard_probability
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
@@ -429,16 +436,16 @@ class GuardedTopK(Budgeted[Budget]):
         junk = junk_of(k, d, rho_of(k, budget)) if looks else None
         return None if junk is None else Guarding(k, d, junk)
 
-    def _prepared(self, scores: Scores) -> GuardedRace | None:
+    def _run(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard."""
         public = self._guarding(scores)
-        return None if public is None else self._followed(scores, public, self._one_shot(scores, public.k, public.d))
+        return None if public is None else self._run_with(scores, public, self._one_shot(scores, public.k, public.d))
 
-    def _followed(self, scores: Scores, public: Guarding, fallback: OneShot) -> GuardedRace:
-        """`_prepared` where there is a guard, with this one-shot to follow if it wins."""
+    def _run_with(self, scores: Scores, public: Guarding, fallback: OneShot) -> GuardedRace:
+        """`_run` where there is a guard, with this one-shot to follow if it wins."""
         values, mirrored = scores._numbers, 2 * self.k > public.d
         chosen = np.flatnonzero(values > -np.inf)
-        finite = negated(values[chosen]) if mirrored else values[chosen]
+        finite = negate(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
     def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> Outcome:
@@ -469,7 +476,7 @@ class GuardedTopK(Budgeted[Budget]):
         return OneShot(noise, scores.range_sensitivity / e)
 
 
-def negated(values: Values) -> Values:
+def negate(values: Values) -> Values:
     """Scores in reverse, up to a shift that changes nothing; for integers without overflow."""
     return -values if values.dtype.kind == "f" else ~values
 
@@ -483,8 +490,12 @@ class OneShot:
     """R / e, e the epsilon of a round."""
 
     def draw(self, values: Values, k: int, source: Source) -> Indices:
-        """The winners: their order is not released."""
+        """The winners, best first."""
         return race(values, k=k, scale=self.scale, noise=self.noise, source=source).indices
+
+    def draw_many(self, values: Values, k: int, source: Source, draws: int) -> Indices:
+        """The winners of independent draws, one row each."""
+        return race_many(values, k=k, scale=self.scale, noise=self.noise, source=source, draws=draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,7 +517,7 @@ class GuardedRace:
     chosen: Indices
     """The candidates above -inf."""
     finite: Values
-    """Their scores; negated if the losers are drawn instead of the winners."""
+    """Their scores; negate if the losers are drawn instead of the winners."""
     guard: Guard | Switch
     fallback: OneShot
     mirrored: bool
@@ -526,14 +537,7 @@ class GuardedRace:
         sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
         one_shot = np.array([one is None for one in sets])
         rows = np.sort([np.zeros(k, np.int64) if one is None else one for one in sets], axis=1)
-        winners = race_many(
-            self.finite,
-            k=k,
-            scale=self.fallback.scale,
-            noise=self.fallback.noise,
-            source=source,
-            draws=int(one_shot.sum()),
-        )
+        winners = self.fallback.draw_many(self.finite, k, source, int(one_shot.sum()))
         rows[one_shot] = np.sort(winners, axis=1)
         if self.mirrored:
             picked = np.ones((draws, len(self.chosen)), np.bool_)

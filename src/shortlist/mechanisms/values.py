@@ -37,12 +37,13 @@ from shortlist.mechanisms.base import (
     plain_budget,
 )
 from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offers_choice
+from shortlist.mechanisms.race import NoisyRace
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
-from shortlist.sampling.race import Field, Work, race
+from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
 from shortlist.scores import Scores, ScoreWords
 
@@ -53,7 +54,7 @@ HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
 @described
-class NoisyHistogram(Budgeted[Budget]):
+class NoisyHistogram(NoisyRace[Budget]):
     """Noise on every count, the k largest released in order with their values: whole numbers, one price for every k.
 
     Promise: the budget, for scores of which one person, added, moves `most` at most, all in one direction and each by
@@ -87,7 +88,8 @@ class NoisyHistogram(Budgeted[Budget]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-histogram.md#proof"
-    exchangeable: ClassVar[bool] = True
+
+    inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", check_k(self.k))
@@ -102,17 +104,24 @@ class NoisyHistogram(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """The budget; where Laplace noise was the narrower, its epsilon alone."""
-        if isinstance(self.guarantee, ApproxDP) and histogram_noise(self.guarantee, self.most, ONE).noise is LAPLACE:
+        if isinstance(self.guarantee, ApproxDP) and self._kind is LAPLACE:
             return PureDP(self.guarantee.epsilon)
         return self.guarantee
-
-    @property
-    def ordered(self) -> bool:
-        return True
 
     def noise(self, scores: Scores) -> RoundedNoise:
         """The noise on each count: a public law, from which margins follow."""
         return histogram_noise(self.guarantee, self.most, scores.largest_sensitivity)
+
+    @property
+    def _kind(self) -> Noise:
+        return histogram_noise(self.guarantee, self.most, ONE).noise
+
+    def _scale(self, scores: Scores) -> Fraction:
+        return self.noise(scores).scale
+
+    def _noise_for(self, scores: Scores) -> tuple[Noise, Fraction]:
+        noisy = self.noise(scores)
+        return noisy.noise, noisy.scale
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -128,12 +137,11 @@ class NoisyHistogram(Budgeted[Budget]):
             raise TypeError("a histogram is of whole numbers: give counts as integers, not as floats")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        noisy = self.noise(scores)
-        finish = race(scores._numbers, k=self.k, scale=noisy.scale, noise=noisy.noise, source=source, work=self.work)
+        noisy, finish = self.noise(scores), self._race(scores, source)
         values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
         one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
         extras = Extras(values=values, margins=[one] * len(values))
-        return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
+        return Outcome(finish.indices.tolist(), extras, (self._note(scores),))
 
     def _note(self, scores: Scores) -> str:
         way = "low" if scores._negated else "high"
@@ -144,13 +152,8 @@ class NoisyHistogram(Budgeted[Budget]):
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
-        noisy = self.noise(scores)
-        races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(check_draws(draws), check_source(rng))
+        races = self._rows(scores, draws, check_source(rng))
         return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).undo_negation(scores)
-
-    success_probability = utility.success_probability
-    quality = utility.quality
-    inclusion_probabilities = utility.inclusion_probabilities
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
-from shortlist._runtime import version
 from shortlist._text import csv_table, page_safe, terminal_safe
 from shortlist.accounting.checks import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
 from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
-from shortlist.pages.theme import caution_in, facts, meter, page, price_in, risk_box, table
+from shortlist.pages.theme import caution_in, document, facts, meter, price_in, risk_box, table, warning
 
 if TYPE_CHECKING:
     from shortlist.ledger.chain import LedgerEntry
@@ -53,8 +52,8 @@ def ledger_columns(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[o
     columns: dict[str, list[object]] = {name: [getattr(entry, name) for entry in entries] for name in plain}
     curve = "rho" if rho else "renyi"
     for name, column in (("epsilon", "epsilon"), ("curve", curve), ("delta", "delta")):
-        columns[column] = [_rounded(getattr(entry.amounts, name)) for entry in entries]
-        columns[f"total_{column}"] = [_rounded(getattr(entry.total, name)) for entry in entries]
+        columns[column] = [_round_up(getattr(entry.amounts, name)) for entry in entries]
+        columns[f"total_{column}"] = [_round_up(getattr(entry.total, name)) for entry in entries]
     for name in ("refundable", "refund_of", "request", "version", "hash"):
         columns[name] = [getattr(entry, name) for entry in entries]
     return columns
@@ -84,38 +83,46 @@ def without_folder(source: str) -> str:
     return FOLDER.sub(r"\g<written>", source, count=1)
 
 
-def _rounded(exact: Fraction | None) -> float | None:
+def _round_up(exact: Fraction | None) -> float | None:
     return None if exact is None else up(exact)
 
 
 def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title: str = "") -> str:
     """The page as HTML, about a ledger of which so many entries were verified."""
     standing, budget = ledger.standing, ledger.terms.budget
-    heading = terminal_safe(title or f"Privacy budget {ledger.name}")
     units = sorted({entry.unit for entry in entries if entry.unit})
     unit = page_safe(units[0].partition(" (")[0]) if units else "person"
-    body = "\n".join(
-        [
-            "<main>",
-            f'<header class="top"><p class="mark">shortlist · a privacy budget</p><h1>{page_safe(heading)}</h1>',
-            f'<p class="lead">All releases booked here, together, keep {price_in(budget)} for every single '
-            f"{unit}, however each was chosen after the ones before it.</p></header>",
-            _mixed(entries),
-            _units(units),
-            caution_in(budget),
-            _stands(ledger, standing, verified),
-            _promise(budget, standing, unit),
-            _waiting(entries),
-            _releases(ledger, entries),
-            "</main>",
-            f'<footer><p class="note">Written by shortlist {page_safe(version())} for whoever answers for the budget. '
-            "It holds what was asked and what it cost, and nothing of the data.</p></footer>",
-        ]
+    lead = (
+        f"All releases booked here, together, keep {price_in(budget)} for every single {unit}, however each was chosen "
+        "after the ones before it."
     )
-    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css", "pages/ledger.css"))
+    added_up = (
+        f"<b>Several units of privacy.</b> {page_safe(', '.join(units))}: they were added up as if they were the same, "
+        "and the promise is for each of them as it was noted."
+    )
+    rows = [
+        ("Budget", page_safe(f"{in_short(budget)}{rules_in_words(ledger.terms, ', ')}")),
+        ("Booked so far", page_safe(standing.so_far)),
+        ("Releases", f"{standing.releases:,}"),
+        ("Left", page_safe(ledger.closed or standing.admits)),
+        ("Chain", f"{verification_text(verified)} Head <code>{page_safe(ledger.head)}</code>"),
+    ]
+    mixed = mixture_caution(entries)
+    parts = [
+        warning(mixed and f"<b>Charges for different neighbors.</b> {mixed}"),
+        warning(added_up if len(units) > 1 else ""),
+        caution_in(budget),
+        f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}",
+        _promise(budget, standing, unit),
+        _waiting(entries),
+        _releases(ledger, entries),
+    ]
+    footer = " for whoever answers for the budget. It holds what was asked and what it cost, and nothing of the data."
+    heading = terminal_safe(title or f"Privacy budget {ledger.name}")
+    return document("a privacy budget", heading, lead, parts, footer, "pages/ledger.css")
 
 
-def mixed_caution(entries: list[LedgerEntry]) -> str:
+def mixture_caution(entries: list[LedgerEntry]) -> str:
     """What the promise of a ledger that has added up both neighboring relations is worth; "" for any other."""
     if len({entry.relation for entry in entries} - {""}) < 2:
         return ""
@@ -124,32 +131,6 @@ def mixed_caution(entries: list[LedgerEntry]) -> str:
         "neither: the promise is not kept for one who is replaced, and for one who is added or removed the others "
         "promise nothing."
     )
-
-
-def _mixed(entries: list[LedgerEntry]) -> str:
-    words = mixed_caution(entries)
-    return words and f'<p class="warning" role="note"><b>Charges for different neighbors.</b> {words}</p>'
-
-
-def _units(units: list[str]) -> str:
-    if len(units) < 2:
-        return ""
-    return (
-        f'<p class="warning" role="note"><b>Several units of privacy.</b> {page_safe(", ".join(units))}: they were '
-        "added up as if they were the same, and the promise is for each of them as it was noted.</p>"
-    )
-
-
-def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
-    head = page_safe(ledger.head)
-    rows = [
-        ("Budget", page_safe(f"{in_short(ledger.terms.budget)}{rules_in_words(ledger.terms, ', ')}")),
-        ("Booked so far", page_safe(standing.so_far)),
-        ("Releases", f"{standing.releases:,}"),
-        ("Left", page_safe(ledger.closed or standing.admits)),
-        ("Chain", f"{verified_in_words(verified)} Head <code>{head}</code>"),
-    ]
-    return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"
 
 
 def rules_in_words(terms: Terms, before: str = "") -> str:
@@ -164,7 +145,7 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
     return f"{before}{said}" if said else ""
 
 
-def verified_in_words(entries: int) -> str:
+def verification_text(entries: int) -> str:
     """That so many entries were verified."""
     if entries < 2:
         return "verified: it has one entry." if entries else "verified: it has no entries yet."
@@ -177,25 +158,20 @@ def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
         "Before they read anything, they guess right",
         "After all releases of the whole budget, with the best possible attack, at most",
     )
+    so_far, progress = guarantee_so_far(standing), "Nothing is booked yet."
+    if so_far is not None:
+        progress = (
+            f"Progress, and no promise: for what is booked so far ({page_safe(standing.so_far)}) the same number is "
+            f"{percent(risk(so_far).guess)}. Whoever may go on asking can use the whole budget."
+        )
     return (
         "<h2>What the whole budget can give away</h2><p>Think of somebody who knows everything else, all the other "
         f"people in the data and every release, and who wants to know whether one particular {unit} is in the data at "
-        f"all. They have no idea: fifty-fifty.</p>{box}{_so_far(standing)}"
+        f'all. They have no idea: fifty-fifty.</p>{box}<p class="note">{progress}</p>'
     )
 
 
-def _so_far(standing: Standing) -> str:
-    """Return the risk of what was charged so far, labelled as progress and not as a promise."""
-    made = booked_guarantee(standing)
-    if made is None:
-        return '<p class="note">Nothing is booked yet.</p>'
-    return (
-        f'<p class="note">Progress, and no promise: for what is booked so far ({page_safe(standing.so_far)}) the same '
-        f"number is {percent(risk(made).guess)}. Whoever may go on asking can use the whole budget.</p>"
-    )
-
-
-def booked_guarantee(standing: Standing) -> Guarantee | None:
+def guarantee_so_far(standing: Standing) -> Guarantee | None:
     """What is booked so far, as a guarantee; None if that is nothing."""
     booked, delta = standing.booked, standing.delta
     if not standing.releases or not (booked or delta):
@@ -241,44 +217,29 @@ def _releases(ledger: Ledger, entries: list[LedgerEntry]) -> str:
 def entry_cells(shown: list[LedgerEntry], entries: list[LedgerEntry], *, rho: bool) -> list[tuple[str, ...]]:
     """The entries that are `shown`, of all `entries`, as texts under `HEAD`."""
     approvals = {entry.request: entry.who for entry in entries if entry.kind == "approval"}
-    return [_row(entry, approvals, rho) for entry in shown]
+    rows = []
+    for entry in shown:
+        who = entry.who or "not noted"
+        if entry.kind == "charge" and entry.request is not None:
+            who += f", approved by {approvals.get(entry.request) or 'nobody'}"
+        source = DIGEST.sub(r"\1…", without_folder(entry.source or "not noted"))
+        how, cost = mechanism_in_words(entry.mechanism) or "not noted", cost_in_words(entry, rho=rho)
+        time = entry.time[:16].replace("T", " ")
+        row = (f"{entry.number:,}", time, who, entry.purpose or "not said", source, how, cost)
+        rows.append(tuple(map(terminal_safe, row)))
+    return rows
 
 
 def cost_in_words(entry: LedgerEntry, *, rho: bool) -> str:
-    """What an entry books, in words."""
-    words = {
-        "request": f"asks for approval{_asked(entry, rho)}: no charge",
-        "approval": f"approves entry {entry.request}: no charge",
-        "refund": f"{_cost(entry, rho)} given back, of entry {entry.refund_of}",
-    }
-    return words.get(entry.kind) or _cost(entry, rho)
-
-
-def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool) -> tuple[str, ...]:
-    who = entry.who or "not noted"
-    if entry.kind == "charge" and entry.request is not None:
-        who += f", approved by {approvals.get(entry.request) or 'nobody'}"
-    cells = (
-        f"{entry.number:,}",
-        entry.time[:16].replace("T", " "),
-        who,
-        entry.purpose or "not said",
-        DIGEST.sub(r"\1…", without_folder(entry.source or "not noted")),
-        mechanism_in_words(entry.mechanism) or "not noted",
-        cost_in_words(entry, rho=rho),
-    )
-    return tuple(terminal_safe(cell) for cell in cells)
-
-
-def _asked(entry: LedgerEntry, rho: bool) -> str:
-    """What a request asks for; those of older ledgers do not say."""
-    amounts = entry.amounts
-    return f" of {_cost(entry, rho)}" if amounts.epsilon or amounts.curve or amounts.delta else ""
-
-
-def _cost(entry: LedgerEntry, rho: bool) -> str:
-    """What was booked, by the first rule that counts it."""
+    """What an entry books, in words, by the first rule that counts it."""
     amounts, curve = entry.amounts, "rho" if rho else "divergence"
     name, value = ("epsilon", amounts.epsilon) if amounts.epsilon is not None else (curve, amounts.curve)
     delta = f", delta {number_text(up(amounts.delta))}" if amounts.delta else ""
-    return f"{name} {number_text(up(value or Fraction(0)))}{delta}"
+    cost = f"{name} {number_text(up(value or Fraction(0)))}{delta}"
+    asked = f" of {cost}" if value or amounts.curve or amounts.delta else ""  # those of older ledgers do not say
+    words = {
+        "request": f"asks for approval{asked}: no charge",
+        "approval": f"approves entry {entry.request}: no charge",
+        "refund": f"{cost} given back, of entry {entry.refund_of}",
+    }
+    return words.get(entry.kind, cost)

@@ -6,10 +6,10 @@ import itertools
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from unicodedata import bidirectional
 
 from shortlist._runtime import MissingPackageError
@@ -21,7 +21,7 @@ from shortlist.pages.summary import caution, disagree, first_of, in_short, quant
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.planning.compare import Comparison
+    from shortlist.planning.comparison import Comparison
     from shortlist.planning.plans import Plan
     from shortlist.release import GroupedRelease, Release
 
@@ -48,8 +48,8 @@ AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
 
-def new_axes(wide: float, high: float) -> Axes:
-    """Of a new figure, in inches.
+def new_panels(wide: float, high: float, across: int = 1, down: int = 1) -> list[Axes]:
+    """Return the axes of a new figure of that size in inches, in rows.
 
     Raises
     ------
@@ -65,45 +65,32 @@ def new_axes(wide: float, high: float) -> Axes:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     edge = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)  # words do not touch that of the picture
-    return plt.subplots(figsize=(wide, high), layout=edge)[1]
-
-
-def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
-    """Of a new figure, in rows."""
-    figure = new_axes(*size).figure
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    assert isinstance(figure, Figure)
-    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.12))
-    figure.clear()
-    return list(figure.subplots(down, across, squeeze=False).ravel())
+    return list(plt.subplots(down, across, figsize=(wide, high), layout=edge, squeeze=False)[1].ravel())
 
 
 def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) -> Axes:
     """The items, best first where that was released; as bars with their margins where values were, else as a list."""
     if isinstance(ax, str | os.PathLike):
         raise TypeError('ax must be matplotlib Axes; a file is written by release.plot().figure.savefig("top10.png")')
-    items = release.items or []
-    names = [_shown(item, most) for item in items]
+    names = [shorten(item, most) for item in release.items or []]
+    widest = max(map(width, names), default=0)
     if ax is None:
-        ax = new_axes(6 + 0.09 * max(0, max(map(width, names), default=0) - SHORT), 1.1 + 0.34 * len(items))
+        (ax,) = new_panels(6 + 0.09 * max(0, widest - SHORT), 1.1 + 0.34 * len(names))
     ink, soft = inks(ax)
     fonts = {**AS_TEXT, "fontfamily": families("".join(names))}
-    if release.values is not None and release.q is None:
-        _draw_bars(ax, release, names, ink, fonts)
-    else:
-        _draw_list(ax, release, names, ink, fonts)
+    draw = _draw_bars if release.values is not None and release.q is None else _draw_list
+    draw(ax, release, names, ink, fonts)
+    ax.spines[:].set_visible(False)
     ax.set_title(_title(release), loc="left", color=ink, fontsize=12)
-    promise = f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}"
-    promise = _short(terminal_safe(promise), 160)
-    promise += "; an epsilon above 10 promises little" if caution(release.guarantee) else ""
-    promise = ("lines at the ends: 95%; " if release.margins else "") + promise
-    promise = ("" if release.secure else "NOT PRIVATE, drawn with a seed; ") + promise
-    promise += "; ranks and values disagree where items are too close to tell" if disagree(release) else ""
-    # Names stand left of the bars.
-    beside = min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
-    ax.set_xlabel(fill(promise, 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
+    promise = [
+        "" if release.secure else "NOT PRIVATE, drawn with a seed",
+        "lines at the ends: 95%" if release.margins else "",
+        shorten(f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}", 160),
+        "an epsilon above 10 promises little" if caution(release.guarantee) else "",
+        "ranks and values disagree where items are too close to tell" if disagree(release) else "",
+    ]
+    beside = min(SHORT, widest) if release.values is not None else 0  # names stand left of the bars
+    ax.set_xlabel(fill("; ".join(filter(None, promise)), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
 
 
@@ -129,7 +116,6 @@ def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
         beside = f"  (leads by {release.gaps[row]:,.4g})" if release.gaps and row < len(release.gaps) else ""
         ax.text(0.05, row, _beside("", name) + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
 
 
 def _draw_bars(ax: Axes, release: Release, names: list[str], ink: str, fonts: dict[str, Any]) -> None:
@@ -149,7 +135,6 @@ def _draw_bars(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
     ax.tick_params(length=0)
     low, high = min([0.0, *values]), max([1.0, *ends])
     ax.set(xlim=(low * 1.2, high * 1.45), ylim=(len(rows) - 0.4, -0.6), xticks=[])
-    ax.spines[:].set_visible(False)
 
 
 def _beside(rank: str, name: str) -> str:
@@ -226,54 +211,23 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
     across = min(3, len(first)) or 1
     down = -(-len(first) // across) or 1
     tallest = max((len(one) for _, one in first), default=0)
-    panels = new_panels(across, down, (3.6 * across, 0.7 + (0.9 + 0.34 * tallest) * down))
+    panels = new_panels(3.6 * across, 0.7 + (0.9 + 0.34 * tallest) * down, across, down)
     for ax, (key, one) in zip(panels, first, strict=False):
         plot_release(one, ax, SHORT)
-        name = _shown(key, SHORT)
+        name = shorten(key, SHORT)
         ax.set_title(name, loc="left", color=inks(ax)[0], fontsize=12, fontfamily=families(name), **AS_TEXT)
         ax.set(xlabel="", ylim=(tallest - 0.4, -0.6))
-    barred = [ax for ax, (_, one) in zip(panels, first, strict=False) if one.values is not None and one.q is None]
-    ends = [ax.get_xlim() for ax in barred]
-    for ax in barred:  # one scale: bars are compared with those beside them
+    bars = [ax for ax, (_, one) in zip(panels, first, strict=False) if one.values is not None and one.q is None]
+    ends = [ax.get_xlim() for ax in bars]
+    for ax in bars:  # one scale: bars are compared with those beside them
         ax.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     for ax in panels[len(first) :]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
-    promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit} in all groups{more}")
-    promise = promise if all(one.secure for one in release.values()) else f"NOT PRIVATE, drawn with a seed; {promise}"
-    panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=inks(panels[0])[1], fontsize=9, **AS_TEXT)
+    seeded = "" if all(one.secure for one in release.values()) else "NOT PRIVATE, drawn with a seed; "
+    promise = shorten(f"{seeded}{in_short(release.guarantee)} for one {release.unit} in all groups{more}", 160)
+    panels[0].figure.suptitle(promise, x=0.02, ha="left", color=inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
-
-
-def plot_against_truth(
-    truth: Mapping[str, int], releases: Mapping[str, Release], *, k: int, most: int, ax: Axes | None = None
-) -> Axes:
-    """The true counts of the `most` best items, and under them who was released. For made-up or public data only."""
-    if ax is None:
-        ax = new_axes(9, 4.2)
-    best = sorted(truth, key=lambda name: (-truth[name], name))[:most]
-    counts = [truth[name] for name in best]
-    ax.bar(range(len(best)), counts, color=[ACCENT if rank < k else "#cbd5e1" for rank in range(len(best))], width=0.8)
-    height, lines = max(counts), len(releases)
-    for line, (name, release) in enumerate(releases.items(), 1):
-        names = {str(item) for item in release.items or []}
-        rows = [rank for rank, item in enumerate(best) if item in names]
-        beyond = len(names) - len(rows)
-        level = -0.09 * height * line
-        colours = [ACCENT if rank < k else "#b91c1c" for rank in rows]
-        ax.scatter(rows, [level] * len(rows), s=42, color=colours, clip_on=False)
-        label = name + (f" ({beyond} further right)" if beyond else "")
-        ax.text(len(best) - 0.4, level, label, color=INK, fontsize=9, va="center", ha="right")
-    ax.axvline(k - 0.5, color=SOFT, linestyle=":", linewidth=1)
-    ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set(ylim=(-0.09 * height * (lines + 0.8), 1.05 * height), xlim=(-0.8, len(best) - 0.2), xticks=[])
-    ax.spines["left"].set_bounds(0, height)
-    ax.yaxis.set_major_formatter("{x:,.0f}")
-    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= height])
-    ax.set_xlabel("items by their true rank; dots: who was released (red: not among the true best)", color=INK)
-    ax.set_title(f"People per item of made-up data, the true top {k} in green", loc="left", color=INK, fontsize=12)
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
-    return ax
 
 
 PALETTE = ("#0f766e", "#b45309", "#1d4ed8", "#be185d", "#4d7c0f", "#7c3aed", "#0e7490", "#a16207")
@@ -289,7 +243,7 @@ def palette(ax: Axes) -> tuple[str, ...]:
 def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """P[a true top k] over epsilon, one curve for each mechanism, named at its end."""
     if ax is None:
-        ax = new_axes(7.5, 4.5)
+        (ax,) = new_panels(7.5, 4.5)
     curves: dict[str, list[tuple[float, float]]] = {}
     for row in comparison.rows:
         curves.setdefault(row.mechanism, []).append((row.epsilon, row.top))
@@ -299,11 +253,7 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
         ax.plot(*zip(*comparison.limit, strict=True), color=SOFT, linestyle="--", label="no mechanism can do better")
     log_ticks(ax)
     ax.set(ylim=(-0.02, 1.02), xlabel="epsilon")
-    ink = inks(ax)[0]
-    ax.set_title(f"Chance that the released set is a true top {comparison.k}", loc="left", color=ink, fontsize=12)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color=PALE if ink == INK else DARK)
-    ax.set_axisbelow(True)
+    _finish(ax, f"Chance that the released set is a true top {comparison.k}", inks(ax)[0], "y")
     ax.legend(frameon=False, fontsize=9)
     return ax
 
@@ -318,20 +268,22 @@ def log_ticks(ax: Axes) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
 
 
-def _shown(item: object, most: int) -> str:
-    """A label on one line, without what a picture cannot show; several columns side by side."""
-    text = ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
-    return _middle(terminal_safe(text), most)
+def shorten(item: object, most: int) -> str:
+    """A label on one line, without what a picture cannot show; several columns side by side.
 
-
-def _middle(text: str, most: int) -> str:
-    """The beginning and the end: long names often differ in the end alone."""
+    Of a long one the beginning and the end: long names often differ in the end alone.
+    """
+    text = terminal_safe(", ".join(map(str, item)) if isinstance(item, tuple) else str(item))
     end = most // 3
     return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _finish(ax: Axes, title: str, ink: str, lines: str) -> None:
+    """A title, and lines behind what is drawn, across one axis."""
+    ax.set_title(title, loc="left", color=ink, fontsize=12 if lines == "y" else 11)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis=cast(Any, lines), color=PALE if ink == INK else DARK)
+    ax.set_axisbelow(True)
 
 
 BUDGETS = {"pure": 0, "zcdp": 1, "approx": 2}
@@ -349,35 +301,27 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     """One dot for each row, best on top, coloured by budget; the bound and the collapse point as lines."""
     rows = [row for row in plan.rows if math.isfinite(row.epsilon) and row.epsilon > 0]
     if ax is None:
-        ax = new_axes(8, 1.6 + 0.3 * max(len(rows), 3))
+        (ax,) = new_panels(8, 1.6 + 0.3 * max(len(rows), 3))
     by_cost, ink, colours = plan.target is not None, inks(ax)[0], palette(ax)
     for place, row in enumerate(rows):
         x = row.epsilon if by_cost else row.reached
-        filled = row.domain == "known"
-        ax.plot(
-            x, place, "o", color=colours[BUDGETS[row.budget]], markersize=7, markerfacecolor=None if filled else "none"
-        )
+        face = None if row.domain == "known" else "none"
+        ax.plot(x, place, "o", color=colours[BUDGETS[row.budget]], markersize=7, markerfacecolor=face)
         text = cost_text(x) if by_cost else chance_text(x)
         ax.annotate(text, (x, place), (8, 0), textcoords="offset points", va="center", fontsize=8, color=ink)
     ax.set_yticks(range(len(rows)), [f"{row.mechanism} ({row.budget})" for row in rows], fontsize=9)
     ax.invert_yaxis()
     if by_cost:
         log_ticks(ax)
-        for value, label, style in (
-            (plan.bound, "lower bound", "--"),
-            (plan.collapse, "collapse point", ":"),
-        ):
+        for value, label, style in ((plan.bound, "lower bound", "--"), (plan.collapse, "collapse point", ":")):
             if value is not None and 0 < value < math.inf:
                 ax.axvline(value, color=SOFT, linestyle=style, label=f"{label} {bound_text(value)}")
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False, fontsize=8, loc="upper right")
     title = f"Epsilon for {plan.goal} {plan.target:g}: {plan.described}" if by_cost else f"How good: {plan.described}"
-    ax.set_title(title, loc="left", color=ink, fontsize=11)
+    _finish(ax, title, ink, "x")
     hollow = " (hollow: candidates from the data)" if any(row.domain != "known" for row in rows) else ""
     ax.set_xlabel(("epsilon" if by_cost else REACHED[plan.goal]) + hollow, color=ink, fontsize=9)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="x", color=PALE if ink == INK else DARK)
-    ax.set_axisbelow(True)
     if by_cost:
         ax.margins(x=0.12)
     else:

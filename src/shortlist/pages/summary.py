@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shortlist._text import LEAD, OVER, READ, as_sentence, terminal_safe, without_arguments
+from shortlist._text import LEAD, OVER, as_sentence, terminal_safe
 from shortlist.accounting.checks import number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon
 from shortlist.errors import Text
@@ -157,6 +157,10 @@ def in_full(number: float) -> str:
 
 RECORDED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\b(?P<name>[A-Z]\w*)(?=\((?:k=(?P<k>\d+)\b)?)""")
 """Texts in quotes, which stay as they are; names of classes with how many they were to choose, if that comes first."""
+TOKENS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|.""", re.DOTALL)
+"""Of how a mechanism is written: texts in quotes, and other characters one by one."""
+READ, SHOWN = 20_000, 300
+"""Characters of it that are read, and shown."""
 HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -168,10 +172,20 @@ def mechanism_in_words(recorded: str) -> str:
     >>> mechanism_in_words("k=1 by NoisyMax(budget=PureDP(epsilon=1.0)) for 'NoisyMax(', 'CH'; 1 per user")
     "k=1 by noisy max for 'NoisyMax(', 'CH'; 1 per user"
     """
-    return without_arguments(RECORDED.sub(_said, recorded[:READ]))
+    words = RECORDED.sub(_class_words, recorded[:READ])
+    shown, depth, before = "", 0, ""
+    for token in TOKENS.findall(words[:READ]):  # without arguments
+        if token == "(" and (depth or before.isalnum()):
+            depth += 1
+        elif token == ")" and depth:
+            depth -= 1
+        elif not depth:
+            shown += token
+        before = token
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
 
 
-def _said(match: re.Match[str]) -> str:
+def _class_words(match: re.Match[str]) -> str:
     if match["name"] is None:
         return match[0]
     words = [word if word.isupper() and word[1:] else word.lower() for word in HUMPS.split(match["name"])]
@@ -183,27 +197,24 @@ def first_of(release: Release) -> str:
     return "smallest" if release.largest is False else "best"
 
 
-def in_words(release: Release) -> str:
-    """From released and public facts alone.
+def in_words(release: Release | GroupedRelease) -> str:
+    """From released and public facts alone; of many lists what all of them together can give away.
 
     >>> import shortlist as sl
     >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-75:]
     'right at most 73.2% of the time (50% without this release), at epsilon 1.0.'
-    """
-    return terminal_safe(" ".join([came(release), *_listed(release), _gives_away(release), *_left(release)]))
-
-
-def groups_in_words(release: GroupedRelease) -> str:
-    """The same of many lists: what all of them together can give away.
-
-    >>> import shortlist as sl
     >>> sl.top_k([[900, 20], [7, 500]], k=1, epsilon=1.0, monotone=True).summary[:24]
     '2 lists, 2 items in all.'
     """
-    lists, items = len(release), sum(map(len, release.values()))
-    what = ("group", "quantile") if any(one.q is not None for one in release.values()) else ("list", "item")
-    out = f"{lists:,} {what[0]}{'s' * (lists != 1)}, {items:,} {what[1]}{'s' * (items != 1)} in all."
-    return terminal_safe(" ".join([out, *_listed(release), _gives_away(release), *_left(release)]))
+    replaces = release.neighbours == "replace"
+    doubt = "which of two versions of the data of one {} was used" if replaces else "whether one {} is in the data"
+    right, price = percent(guess_probability(release.guarantee)), _price(release.guarantee)
+    guess = f"Best guess {doubt.format(release.unit)}: right at most {right} of the time (50% without this release)"
+    candidates, receipt = candidates_in_words(release), release.receipt
+    said = [came(release), f"{candidates}." if candidates else "", f"{guess}, at {price}.", caution(release.guarantee)]
+    if receipt is not None:
+        said.append(f"Entry {receipt.entry} of {receipt.ledger}; {receipt.balance or f'left: {receipt.remaining}'}.")
+    return terminal_safe(" ".join(filter(None, said)))
 
 
 NEEDS = re.compile(r"items with a noisy value below \S+ are left out|a name (?:must stand|needs) about [^(:;]*")
@@ -211,20 +222,18 @@ NEEDS = re.compile(r"items with a noisy value below \S+ are left out|a name (?:m
 PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine tenths"}
 
 
-def _listed(release: Release | GroupedRelease) -> list[str]:
-    words = declared_in_words(release)
-    return [f"{words}."] if words else []
-
-
-def declared_in_words(release: Release | GroupedRelease) -> str:
+def candidates_in_words(release: Release | GroupedRelease) -> str:
     """How many candidates there were, where the caller says that their names are public: nobody can check that."""
-    each = " for each list" if isinstance(release, Mapping) else ""
-    numbers = {one.candidates for one in (release.values() if isinstance(release, Mapping) else [release])}
-    known = sorted(number for number in numbers if number is not None)
-    if not known or None in numbers:
+    lists, each = _lists(release), " for each list" if isinstance(release, Mapping) else ""
+    known = sorted({one.candidates for one in lists if one.candidates is not None})
+    if not known or any(one.candidates is None for one in lists):
         return ""
     many = f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
     return f"{many} candidate{'s' * (known[-1] != 1)}{each}, declared public by the caller"
+
+
+def _lists(release: Release | GroupedRelease) -> list[Release]:
+    return list(release.values()) if isinstance(release, Mapping) else [release]
 
 
 def quantile_in_words(q: float) -> str:
@@ -241,8 +250,6 @@ def quantile_in_words(q: float) -> str:
     return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are at or below"
 
 
-PLACES = re.compile(r" \(docs/[\w/.-]+\.md(?:#[\w-]+)?\)")
-"""Of the repository."""
 UNORDERED = "A set, sorted by label: the order says nothing."
 
 
@@ -267,19 +274,25 @@ def note_of(release: Release | GroupedRelease) -> str:
 
 
 def why_in_words(release: Release | GroupedRelease) -> str:
-    """Why this mechanism, for a reader who has no files of the repository."""
-    why, chosen = PLACES.sub("", release.why.removeprefix("auto: ")), release.why.startswith("auto: ")
+    """Why this mechanism."""
+    why, chosen = release.why.removeprefix("auto: "), release.why.startswith("auto: ")
     return as_sentence(f"Chosen by public facts alone: {why}" if chosen else why)
 
 
-def remarks(release: Release) -> list[str]:
-    """What a reader of the table has to know and cannot see in it; a function of what was released.
+def remarks(release: Release | GroupedRelease) -> list[str]:
+    """What a reader of the table has to know and cannot see in it, with what to write to get more, or less.
+
+    A function of what was released. Of many lists each sentence once, and the notes that all of them have.
 
     >>> import shortlist as sl
     >>> remarks(sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True, ordered=True))
     []
     """
-    return _remarks([release])
+    if not isinstance(release, Mapping):
+        return _remarks([release])
+    lists = [one for one in release.values() if len(one)]
+    notes = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
+    return [*_remarks(lists), *(as_sentence(terminal_safe(note)) for note in notes)]
 
 
 def page_remarks(release: Release) -> list[str]:
@@ -287,32 +300,29 @@ def page_remarks(release: Release) -> list[str]:
     return _remarks([release], hints=False)
 
 
-def groups_remarks(release: GroupedRelease) -> list[str]:
-    """The same of many lists, each sentence once, and notes that all of them have."""
-    lists = [one for one in release.values() if len(one)]
-    notes = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
-    return [*_remarks(lists), *(as_sentence(terminal_safe(note)) for note in notes)]
-
-
 def _remarks(lists: list[Release], *, hints: bool = True) -> list[str]:
     """In order; with `hints` also what to write to get more, or less."""
     lists = [one for one in lists if one.q is None and len(one)]
-    chosen = any(one.k is not None and one.asked is None for one in lists)
-    said = ["The data chose how many: behind them the scores fall off." if chosen else "", _unordered(lists, hints)]
+    sets = [one for one in lists if not one.ordered and len(one) > 1]
+    said = []
+    if any(one.k is not None and one.asked is None for one in lists):
+        said.append("The data chose how many: behind them the scores fall off.")
+    if sets and hints and all(one.asked is not None and one.why.startswith("auto: ") for one in sets):
+        said.append(Text(f"{UNORDERED[:-1]}; an order is another release, and charged again: $ordered=True."))
+    elif sets:
+        said.append(UNORDERED)
     if any(disagree(one) for one in lists):
         said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
     if any(value < 0 for one in lists for value in one.values or ()):
         said.append("Noise can take a value below 0: read it as next to nothing.")
-    return [*filter(None, said), *_vague(lists, hints)]
-
-
-def _unordered(lists: list[Release], hints: bool) -> str:
-    sets = [one for one in lists if not one.ordered and len(one) > 1]
-    if not sets:
-        return ""
-    if not hints or not all(one.asked is not None and one.why.startswith("auto: ") for one in sets):
-        return UNORDERED
-    return Text(f"{UNORDERED[:-1]}; an order is another release, and charged again: $ordered=True.")
+    pairs = [pair for one in lists for pair in zip(one.values or (), one.margins or (), strict=False)]
+    widest = max((margin.half_width for value, margin in pairs if abs(value) < margin.half_width), default=0.0)
+    if 0 < widest < math.inf:  # `at_least` leaves them out at once where it may be given
+        fit = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
+        again = f"; next time $at_least={math.ceil(widest)} does so, but to ask again is charged again."
+        out = again if hints and all(fit) else "."
+        said.append(Text(f"A value below its ± says little: leave such items out by eye{out}"))
+    return said
 
 
 def disagree(release: Release) -> bool:
@@ -322,18 +332,6 @@ def disagree(release: Release) -> bool:
     return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
 
 
-def _vague(lists: list[Release], hints: bool) -> list[str]:
-    """Of values that are smaller than their margins; `at_least` leaves them out at once where it may be given."""
-    pairs = [pair for one in lists for pair in zip(one.values or (), one.margins or (), strict=False)]
-    widest = max((margin.half_width for value, margin in pairs if abs(value) < margin.half_width), default=0.0)
-    if not 0 < widest < math.inf:
-        return []
-    fit = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
-    may = hints and all(fit)
-    out = f"; next time $at_least={math.ceil(widest)} does so, but to ask again is charged again." if may else "."
-    return [Text(f"A value below its ± says little: leave such items out by eye{out}")]
-
-
 def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:
     """The same columns of texts, with what the gaps are leads over in place of "gap", where that is one thing."""
     over = {type(one.evidence).__name__ == "ThresholdGaps" for one in lists if one.gaps is not None}
@@ -341,43 +339,26 @@ def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[s
     return {head if name == "gap" and head not in shown else name: cells for name, cells in shown.items()}
 
 
-def came(release: Release) -> str:
+def came(release: Release | GroupedRelease) -> str:
     """What came out, in a sentence: how many of those asked for, and why others did not."""
     many = len(release)
+    if isinstance(release, Mapping):
+        items, quantiles = sum(map(len, release.values())), any(one.q is not None for one in release.values())
+        group, item = ("group", "quantile") if quantiles else ("list", "item")
+        return f"{many:,} {group}{'s' * (many != 1)}, {items:,} {item}{'s' * (items != 1)} in all."
     if release.q is not None:
         return f"{many:,} quantile{'s' * (many != 1)}, as asked for."
-    of = "came out" if release.asked is None else f"of {release.asked:,} asked for"
-    why = _bar(release) if release.asked is None or many < release.asked else ""
+    why, of = "", "came out" if release.asked is None else f"of {release.asked:,} asked for"
+    if release.asked is None or many < release.asked:
+        # What was left out was left out last. Public numbers, never the threshold itself.
+        needs = next(filter(None, map(NEEDS.search, reversed(release.notes))), None)
+        why = "" if needs is None else f": {needs[0].strip(' ,')}"
     return f"{many:,} {of}{', the smallest' if release.largest is False else ''}{why}."
 
 
-def _bar(release: Release) -> str:
-    """What a name needed to come out, where that is noted: public numbers, never the bar itself."""
-    needs = next(filter(None, map(NEEDS.search, reversed(release.notes))), None)  # what was left out was left out last
-    return "" if needs is None else f": {needs[0].strip(' ,')}"
-
-
-def _gives_away(release: Release | GroupedRelease) -> str:
-    replaced = release.neighbours == "replace"
-    doubt = "which of two versions of the data of one {} was used" if replaced else "whether one {} is in the data"
-    right, price = percent(guess_probability(release.guarantee)), _price(release.guarantee)
-    guess = f"Best guess {doubt.format(release.unit)}"
-    said = f"{guess}: right at most {right} of the time (50% without this release), at {price}."
-    return f"{said} {large}" if (large := caution(release.guarantee)) else said
-
-
 def _price(guarantee: Guarantee) -> str:
-    if isinstance(guarantee, PureDP):
-        return f"epsilon {guarantee.epsilon}"
-    if isinstance(guarantee, ApproxDP):
-        return f"epsilon {guarantee.epsilon}" + (f" and delta {in_full(guarantee.delta)}" if guarantee.delta else "")
-    if isinstance(guarantee, ZCDP):
-        return f"rho {guarantee.rho}" + (f" and delta {in_full(guarantee.delta)}" if guarantee.delta else "")
-    return str(guarantee)
-
-
-def _left(release: Release | GroupedRelease) -> list[str]:
-    receipt = release.receipt
-    if receipt is None:
-        return []
-    return [f"Entry {receipt.entry} of {receipt.ledger}; {receipt.balance or f'left: {receipt.remaining}'}."]
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
+        return str(guarantee)
+    delta = 0.0 if isinstance(guarantee, PureDP) else guarantee.delta
+    size = f"rho {guarantee.rho}" if isinstance(guarantee, ZCDP) else f"epsilon {guarantee.epsilon}"
+    return size + (f" and delta {in_full(delta)}" if delta else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from shortlist._runtime import version
 from shortlist._text import page_safe
 from shortlist.accounting.guarantees import Guarantee
 from shortlist.pages.summary import Risk, caution, in_short, percent
@@ -58,7 +60,7 @@ def page(
     policy += "; base-uri 'none'; form-action 'none'"
     style = "\n".join(asset(name) for name in styles)
     elements = "".join(
-        f'<script type="application/json" id="{escape(name)}">{embedded(value)}</script>\n'
+        f'<script type="application/json" id="{escape(name)}">{encode_json(value)}</script>\n'
         for name, value in (data or {}).items()
     )
     return (
@@ -71,9 +73,25 @@ def page(
     )
 
 
-def embedded(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """JSON that cannot end the element it stands in."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def document(mark: str, heading: str, lead: str, parts: Sequence[str], footer: str, *styles: str) -> str:
+    """A page to hand on: a heading, a first sentence, parts and a last sentence, as HTML but for the heading."""
+    body = [
+        f'<main>\n<header class="top"><p class="mark">shortlist · {mark}</p><h1>{page_safe(heading)}</h1>',
+        f'<p class="lead">{lead}</p></header>',
+        *parts,
+        f'</main>\n<footer><p class="note">Written by shortlist {page_safe(version())}{footer}</p></footer>',
+    ]
+    return page(title=heading, body="\n".join(body), styles=("pages/base.css", "pages/release.css", *styles))
+
+
+def warning(text: str) -> str:
+    """A text as HTML that nobody may overlook; empty if there is none."""
+    return f'<p class="warning" role="note">{text}</p>' if text else ""
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], kind: str = "") -> str:
@@ -154,8 +172,7 @@ def sources(mechanism: str) -> tuple[Reference, ...]:
 
 def caution_in(guarantee: Guarantee) -> str:
     """A gentle warning of an epsilon that promises little; empty for others."""
-    words = caution(guarantee)
-    return f'<p class="warning" role="note">{page_safe(words)}</p>' if words else ""
+    return warning(page_safe(caution(guarantee)))
 
 
 def price_in(guarantee: Guarantee) -> str:
@@ -165,19 +182,18 @@ def price_in(guarantee: Guarantee) -> str:
 
 def risk_box(bounds: Risk, before: str, after: str) -> str:
     """Return the probabilities as HTML; `before` and `after` are the labels of the two bars, as HTML."""
-    return (
-        f'<div class="risk keep">{bar(before, 0.5, "")}{bar(after, bounds.guess, "after")}'
-        f"{_posteriors(bounds)}{_powers(bounds)}</div>"
-    )
-
-
-def bar(words: str, chance: float, kind: str) -> str:
-    """One chance, in words and as a bar."""
-    shown = percent(chance)
-    return (
-        f'<div class="row {kind}"><span>{words}</span><b>{shown}</b>'
+    bars = "".join(
+        f'<div class="row {kind}"><span>{words}</span><b>{percent(chance)}</b>'
         f'<div class="bar"><i style="width:{100 * chance:.1f}%"></i></div></div>'
+        for words, chance, kind in ((before, 0.5, ""), (after, bounds.guess, "after"))
     )
+    priors = [(percent(prior), percent(posterior)) for prior, posterior in bounds.posterior]
+    rates = [(f"{rate:.0%}", percent(power)) for rate, power in bounds.power]
+    posterior = (
+        table(("prior probability that the user is in the data", "posterior, at most"), priors) if priors else ""
+    )
+    power = table(("false positive rate of an attack", "true positive rate, at most"), rates)
+    return f'<div class="risk keep">{bars}{posterior}{power}</div>'
 
 
 def meter(share: float) -> str:
@@ -191,18 +207,6 @@ def meter(share: float) -> str:
 def facts(rows: list[tuple[str, str]]) -> str:
     """Names and texts side by side, as HTML."""
     return '<dl class="facts">' + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows) + "</dl>"
-
-
-def _posteriors(bounds: Risk) -> str:
-    if not bounds.posterior:
-        return ""
-    rows = [(percent(prior), percent(posterior)) for prior, posterior in bounds.posterior]
-    return table(("prior probability that the user is in the data", "posterior, at most"), rows)
-
-
-def _powers(bounds: Risk) -> str:
-    rows = [(f"{rate:.0%}", percent(power)) for rate, power in bounds.power]
-    return table(("false positive rate of an attack", "true positive rate, at most"), rows)
 
 
 BAR = "display:inline-block;height:.7em;background:#0f766e;vertical-align:baseline;margin-right:.5em"
@@ -226,12 +230,15 @@ def card(
     remarks: Sequence[str] = (),
 ) -> str:
     """These texts as a table, a bar beside each of the `values`; `summary` and `remarks` below, `more` on demand."""
-    lengths = _lengths(values or ())
+    lengths = [value if isinstance(value, int | float) and value > 0 else 0.0 for value in values or ()]
+    most = max(lengths, default=0.0)
+    bars = [WIDEST * one / most for one in lengths] if 0 < most < math.inf else []
     head = "".join(f'<th style="{HEAD}">{page_safe(name)}</th>' for name in columns)
-    body = "".join(
-        "<tr>" + "".join(_cell(name, cell, lengths, row) for name, cell in zip(columns, cells, strict=True)) + "</tr>"
-        for row, cells in enumerate(zip(*columns.values(), strict=True))
-    )
+    rows = [
+        "".join(_cell(name, cells[row], bars[row : row + 1]) for name, cells in columns.items())
+        for row in range(max(map(len, columns.values()), default=0))
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
     rest = "".join(f"<p>{page_safe(line)}</p>" for line in more)
     return (
         f'<div style="overflow-wrap:anywhere"><div style="{SCROLLS}">'
@@ -242,29 +249,19 @@ def card(
     )
 
 
-def _cell(name: str, cell: str, lengths: Sequence[float], row: int) -> str:
-    bar = f'<span style="{BAR};{_long(lengths[row])}"></span>' if name == "value" and row < len(lengths) else ""
-    text = page_safe(cell)
-    number = len(cell) <= MOST and not any(map(str.isalpha, cell))
-    whole = f'<span style="{WHOLE}">{text}</span>' if number else text
+def _cell(name: str, cell: str, bars: Sequence[float]) -> str:
+    """A cell of a card; on a phone its bar is no longer than an eighth of it."""
+    width = [f"max-width:{2 * letters:.2f}vw;width:{letters:.2f}em" for letters in bars if name == "value"]
+    bar = "".join(f'<span style="{BAR};{one}"></span>' for one in width)
+    text, is_number = page_safe(cell), len(cell) <= MOST and not any(map(str.isalpha, cell))
+    whole = f'<span style="{WHOLE}">{text}</span>' if is_number else text
     return f'<td style="{CELL}">{bar}{whole}</td>'
-
-
-def _long(letters: float) -> str:
-    """Of a bar: on a phone no longer than an eighth of it."""
-    return f"max-width:{2 * letters:.2f}vw;width:{letters:.2f}em"
 
 
 def _lines(texts: Sequence[str]) -> str:
     return "".join(f'<p style="{TEXT}">{page_safe(text)}</p>' for text in texts)
 
 
-def printed(table: str, above: Sequence[str] = (), below: Sequence[str] = ()) -> str:
+def print_table(table: str, above: Sequence[str] = (), below: Sequence[str] = ()) -> str:
     """A table as it is printed, which scrolls where it is too wide, between lines that wrap."""
     return f'<div>{_lines(above)}<pre style="{SCROLLS};white-space:pre">{escape(table)}</pre>{_lines(below)}</div>'
-
-
-def _lengths(values: Sequence[float]) -> list[float]:
-    numbers = [value if isinstance(value, int | float) and value > 0 else 0.0 for value in values]
-    most = max(numbers, default=0.0)
-    return [WIDEST * number / most for number in numbers] if 0 < most < float("inf") else []

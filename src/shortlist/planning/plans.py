@@ -22,7 +22,7 @@ from shortlist.mechanisms.sets import default_gamma
 from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
-from shortlist.pages.theme import printed
+from shortlist.pages.theme import print_table
 from shortlist.planning.rows import CURRENCIES, DOMAINS, Contestant, Currency, Goal, affordable, contestants, cost
 from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list, least_with_slope, race_of_a_list
 from shortlist.scores import Scores, ScoreWords, as_scores
@@ -204,7 +204,7 @@ class Plan:
         return "\n".join([self.described, "", text_table(self.texts(), NUMBERS), "", *self.beside()])
 
     def _repr_html_(self) -> str:
-        return printed(text_table(self.texts(), NUMBERS), [self.described], self.beside())
+        return print_table(text_table(self.texts(), NUMBERS), [self.described], self.beside())
 
 
 def _crossing_lines(plan: Plan) -> list[str]:

@@ -69,7 +69,8 @@ class Row:
 
 def _names_row(label: str, method: str, currencies: tuple[Currency, ...], **words: Any) -> Row:
     """Return a row for names that come from the data."""
-    return Row(label, method, currencies, **{"converts": False, "domain": "unknown", "goals": NAMES_GOALS} | words)
+    usual: dict[str, Any] = {"converts": False, "domain": "unknown", "goals": NAMES_GOALS}
+    return Row(label, method, currencies, **usual | words)
 
 
 def _canonical(request: Request) -> CanonicalTopK:

@@ -229,19 +229,6 @@ def fine_exponent(scale: Fraction) -> int:
     return scale.numerator.bit_length() - scale.denominator.bit_length() - FINENESS
 
 
-def step_for(scale: Fraction) -> Fraction:
-    """That power of two, or the nearest one that floats can hold."""
-    return Fraction(2) ** min(max(fine_exponent(scale), -1074), 1023)
-
-
-@np.errstate(all="ignore")
-def floors(low: Floats, high: Floats, step: Fraction) -> tuple[Floats, Mask]:
-    """(floor(x / step), whether the interval around x tells it), step a power of two; where it does not, anything."""
-    unit = float(step)
-    whole = np.floor(low / unit)
-    return whole, (whole == np.floor(high / unit)) & np.isfinite(whole)
-
-
 @dataclass(frozen=True, slots=True)
 class Grid:
     """The multiples of 2^exponent, counted from the multiple `base` on."""

@@ -9,14 +9,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact import reals
 from shortlist.exact.geometric import LARGEST, Geometric
 from shortlist.exact.noise import LAPLACE, Noise
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Grid, Runner, Runners, floors, step_for
+from shortlist.sampling.race import Grid, Noisy, Runner, Runners
 from shortlist.sampling.skipping import CHUNK, Layout, Maxima
 
 if TYPE_CHECKING:
@@ -99,21 +98,14 @@ class Test:
 
 
 class Barrier:
-    """threshold + scale * noise, the noise drawn once and never written out; `first` is its first word, if drawn."""
+    """threshold + scale * noise, the noise drawn once and never written out."""
 
     __slots__ = ("_noise", "line", "source", "threshold", "whole")
 
     def __init__(
-        self,
-        threshold: int | float,
-        scale: Fraction,
-        noise: Noise,
-        source: Source,
-        *,
-        whole: bool = False,
-        first: int | None = None,
+        self, threshold: int | float, scale: Fraction, noise: Noise, source: Source, *, whole: bool = False
     ) -> None:
-        draw = reals.Draw(noise, reals.word(source) if first is None else first, 64, source)
+        draw = reals.Draw(noise, reals.word(source), 64, source)
         self.threshold = threshold
         self.source = source
         self.whole = whole
@@ -133,11 +125,6 @@ class Barrier:
         offset, terms = self._gap(value, test, draw)
         gap = reals.total(offset, terms)
         return reals.to_float(Fraction(reals.floor_of(gap))) if self.whole else reals.nearest_float(gap)
-
-    def steps(self, value: int | float, test: Test, draw: reals.Draw, step: Fraction) -> int:
-        """floor(gap / step), exactly."""
-        offset, terms = self._gap(value, test, draw)
-        return reals.floor_of(reals.total(offset / step, [(scale / step, noise) for scale, noise in terms]))
 
     def _gap(self, value: int | float, test: Test, draw: reals.Draw) -> tuple[Fraction, list[reals.Term]]:
         below = [(-scale, noise) for scale, noise in self._noise]
@@ -191,9 +178,9 @@ class Rules:
         """The run stops when it has spent so many units."""
         return math.floor((self.epsilon - self.first - self.each) / self.unit) + 1
 
-    def barrier(self, source: Source, first: int | None = None) -> Barrier:
-        """Draw the noise of the threshold, or take a noise whose first word is known."""
-        return Barrier(self.threshold, self.threshold_scale, self.noise, source, whole=self.whole, first=first)
+    def barrier(self, source: Source) -> Barrier:
+        """Draw the noise of the threshold."""
+        return Barrier(self.threshold, self.threshold_scale, self.noise, source, whole=self.whole)
 
 
 class Questions:
@@ -232,17 +219,11 @@ class Questions:
     def _draw_ahead(self) -> None:
         words = self._barrier.source.words(min(max(4 * len(self._words), 16), 1024))
         noise, error = self._test.noise.quantile(words, 0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            low, high = scale_noise(noise, error, self._test.scale)
-        self._low, self._high, self._words = low.tolist(), high.tolist(), words.tolist()
-
-
-def scale_noise(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
-    """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
-    factor = reals.to_float(scale)
-    middle = factor * noise
-    room = factor * error + 4 * COMPARISON_SLACK * np.abs(middle) + 1e-300
-    return middle - room, middle + room
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN, where floats overflow, decides nothing
+            middle = reals.to_float(self._test.scale) * noise
+            room = reals.to_float(self._test.scale) * error + 4 * COMPARISON_SLACK * np.abs(middle) + 1e-300
+            self._low, self._high = (middle - room).tolist(), (middle + room).tolist()
+        self._words = words.tolist()
 
 
 BLOCK = 4096
@@ -309,101 +290,43 @@ class ManyRuns:
     rules: Rules
 
     def draw(self, source: Source, draws: int) -> tuple[Indices, Floats, Indices]:
-        """(which questions pass, their gaps rounded down, the tests they passed): in order; -1 and NaN for no more."""
+        """(which questions pass, their gaps rounded down, the tests they passed): in order; -1 and NaN for no more.
+
+        Gaps are rounded down to whole steps beyond the cut of their test.
+        """
+        rules, tests = self.rules, [branch.test for branch in self.rules.branches]
         questions = np.flatnonzero(self.values > -np.inf)  # the others never pass
-        values, tests = self.values[questions].tolist(), [branch.test for branch in self.rules.branches]
-        line, shape = Fraction(self.rules.threshold), (draws, min(len(values), self.rules.enough))
-        offsets = np.array(
-            [[reals.to_float(Fraction(value) - line - test.centre) for value in values] for test in tests]
-        )
+        ahead = [Fraction(value) - Fraction(rules.threshold) for value in self.values[questions].tolist()]
+        lineup = [Runner(one - test.centre - test.cut, test.scale, test.noise) for one in ahead for test in tests]
+        lineup.append(Runner(Fraction(0), rules.threshold_scale, rules.noise))
+        grid = Grid(0, 0) if rules.whole else Grid.around(0, max(one.scale for one in lineup))
+        runners, rows = Runners(grid, lineup), max(1, CHUNK // len(lineup))
+        shape, cuts = (draws, min(len(ahead), rules.enough)), np.array([reals.to_float(test.cut) for test in tests])
         indices, gaps, numbers = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
-        per_run = 1 + len(values) * len(tests)
-        for start in range(0, draws, max(1, CHUNK // per_run)):
-            some = slice(start, min(draws, start + max(1, CHUNK // per_run)))
-            words = source.words((some.stop - start) * per_run).reshape(per_run, -1)
-            runs = _Runs(self.rules, tests, words[0], words[1:].reshape(len(tests), len(values), -1))
-            runs.answer(values, offsets, source, indices[some], gaps[some], numbers[some])
-        return np.where(indices < 0, -1, questions[indices]), gaps, numbers
+        for start in range(0, draws, rows):
+            noisy = runners.run(np.arange(len(lineup))[None], min(rows, draws - start), source)
+            leads = self._leads(noisy).reshape(-1, len(ahead), len(tests))
+            run, question, number = self._answers(leads)
+            place = np.arange(len(run)) - np.searchsorted(run, run)
+            indices[start + run, place], numbers[start + run, place] = questions[question], number
+            gaps[start + run, place] = leads[run, question, number] + cuts[number]
+        return indices, gaps, numbers
 
+    def _leads(self, noisy: Noisy) -> Floats:
+        """By how much each question exceeds the line and the cut of each test, rounded down: below 0 if it fails."""
+        columns = np.broadcast_to(np.arange(noisy.low.shape[1]), noisy.low.shape)
+        line, columns = columns[:, -1:], columns[:, :-1]
+        if self.rules.whole:  # the noise of the threshold is rounded down too
+            return noisy.values(columns) - noisy.values(line)
+        return noisy.leads(columns, np.broadcast_to(line, columns.shape), np.ones(columns.shape, np.bool_))
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Runs and their words: `line` has one for each run, `words` is tests x questions x runs."""
-
-    rules: Rules
-    tests: list[Test]
-    line: Words
-    words: NDArray[np.uint64]
-
-    @property
-    def step(self) -> Fraction:
-        """Gaps are rounded down to its multiples."""
-        rules = self.rules
-        return Fraction(1) if rules.whole else step_for(max(rules.threshold_scale, *(one.scale for one in self.tests)))
-
-    @np.errstate(all="ignore")
-    def answer(
-        self, values: list[int | float], offsets: Floats, source: Source, indices: Indices, gaps: Floats, tests: Indices
-    ) -> None:
-        """Write the answers of each run into its row; `offsets` are the gaps without noise, one row for each test."""
-        weights, enough, step = self.rules.weights, self.rules.enough, self.step
-        low, high = self._intervals(offsets)
-        test, unsure, sure = self._first_passes(low, high)
+    def _answers(self, leads: Floats) -> tuple[Indices, Indices, Indices]:
+        """(run, question, test) of the answers "above", the runs one after the other, each until it stops."""
+        passed, weights = leads >= 0, self.rules.weights
+        test = np.where(passed.any(axis=2), passed.argmax(axis=2), -1)
         # sums go on behind the end of a run: where they may not fit into 64 bits they are Python's own
-        fits = len(values) * max(weights) < 2**63
-        cost = np.cumsum(np.array([*weights, 0], np.int64 if fits else object)[test], axis=0)
-        live = np.vstack([np.ones((1, len(self.line)), np.bool_), (cost[:-1] < enough).astype(np.bool_)])
-        answered = live & (test >= 0)
-        question, run = np.nonzero(answered)
-        place, number = (np.cumsum(answered, axis=0) - 1)[question, run], test[question, run]
-        whole, clear = floors(low[number, question, run], high[number, question, run], step)
-        undecided = np.logical_or.reduce(live & unsure, axis=0)
-        undecided[run[~clear]] = True
-        indices[run, place], gaps[run, place], tests[run, place] = question, whole * float(step) + 0.0, number
-        for one in np.flatnonzero(undecided):
-            indices[one], gaps[one], tests[one] = -1, np.nan, -1
-            for n, answer in enumerate(self._exactly(values, int(one), sure[:, :, one], source)):
-                indices[one, n], gaps[one, n], tests[one, n] = answer
-
-    def _intervals(self, offsets: Floats) -> tuple[Floats, Floats]:
-        """Bounds on the gaps, each number widened by more than the sums may be off."""
-        line_low, line_high = scale_noise(*self.rules.noise.quantile(self.line, 0), self.rules.threshold_scale)
-        if self.rules.whole:
-            line_low, line_high = np.floor(line_low), np.floor(line_high)
-        ends = [
-            scale_noise(*test.noise.quantile(words, 0), test.scale)
-            for test, words in zip(self.tests, self.words, strict=True)
-        ]
-        room = COMPARISON_SLACK * np.abs(offsets)
-        low = np.array([one for one, _ in ends]) + (offsets - room)[:, :, None]
-        high = np.array([one for _, one in ends]) + (offsets + room)[:, :, None]
-        low -= line_high + COMPARISON_SLACK * np.abs(line_high)
-        high -= line_low - COMPARISON_SLACK * np.abs(line_low)
-        return low, high
-
-    def _first_passes(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
-        """(the first test that each question passes or -1, whether that is unsure, what is sure of each test)."""
-        cuts = np.array([reals.to_float(test.cut) for test in self.tests])[:, None, None]
-        room = COMPARISON_SLACK * np.abs(cuts)
-        # what floats cannot hold tells nothing
-        passes, fails = (low > cuts + room) & (low < np.inf), (high < cuts - room) & (high > -np.inf)
-        first, unsure = np.full(passes.shape[1:], -1, np.int64), np.zeros(passes.shape[1:], np.bool_)
-        for n in reversed(range(len(passes))):
-            first = np.where(passes[n], n, np.where(fails[n], first, -1))
-            unsure = ~passes[n] & (~fails[n] | unsure)
-        return first, unsure, passes.astype(np.int8) - fails.astype(np.int8)
-
-    def _exactly(
-        self, values: list[int | float], run: int, sure: NDArray[np.int8], source: Source
-    ) -> Iterator[tuple[int, float, int]]:
-        """(question, gap rounded down, test) of the answers of one run; `sure` is +1 or -1 where floats can tell."""
-        barrier, spent, step = self.rules.barrier(source, int(self.line[run])), 0, self.step
-        for question, value in enumerate(values):
-            for n, test in enumerate(self.tests):
-                draw = reals.Draw(test.noise, int(self.words[n, question, run]), 64, source)
-                if sure[n, question] > 0 or (not sure[n, question] and barrier.passes(value, test, draw)):
-                    yield question, reals.to_float(barrier.steps(value, test, draw, step) * step), n
-                    spent += self.rules.weights[n]
-                    break
-            if spent >= self.rules.enough:
-                return
+        fits = leads.shape[1] * max(weights) < 2**63
+        cost = np.cumsum(np.array([*weights, 0], np.int64 if fits else object)[test], axis=1)
+        live = np.hstack([np.ones((len(leads), 1), np.bool_), (cost[:, :-1] < self.rules.enough).astype(np.bool_)])
+        run, question = np.nonzero(live & (test >= 0))
+        return run, question, test[run, question]

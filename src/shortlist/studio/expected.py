@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from shortlist._text import about
 from shortlist.accounting.checks import chance_text
@@ -25,7 +24,7 @@ MOST_ITEMS = 20_000
 """Counts beyond these are far behind the top, and would only take time."""
 
 
-def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str, Any]:
+def forecast(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str, Any]:
     """In a sentence; and what each mechanism would reach with this budget, with the epsilon it would need.
 
     With `quick` in the request a rough estimate for the mechanism that will run, and nothing else: in this process, so
@@ -36,40 +35,47 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     ValueError
         naming the field, for a description that is none.
     """
-    arguments = plan.question.arguments
-    if "q" in arguments:
+    form, arguments, mechanism = plan.question, plan.question.arguments, plan.quote.mechanism
+    if form.kind == "quantile":
         return {"told": QUANTILE}
-    if isinstance(plan.mechanism, KeySet) and plan.question.k is None:
-        return {"told": _bar(plan.mechanism)}
-    if plan.question.smallest:
+    if isinstance(mechanism, KeySet) and form.k is None:
+        votes = "shared votes (of a person with t names each has 1/sqrt(t))" if mechanism.weighted else "people"
+        bar = f"A name comes out if it has about {about(mechanism.bar)} {votes}"  # to the digits of the release
+        return {"told": f"{bar}; how many names that are, only the table knows."}
+    if form.smallest:
         return {"told": SMALLEST}
     crowd = Crowd.of(plan, request)
-    each = plan.mechanism.guarantee  # of groups, that of one of them
+    each = mechanism.guarantee  # of groups, that of one of them
     if not isinstance(each, PureDP | ApproxDP):
         return {"told": UNKNOWN}
     facts: dict[str, Any] = {
-        "k": plan.question.k,
+        "k": form.k,
         "items": min(crowd.items, MOST_ITEMS),
         "users": crowd.together,
         "shape": request.get("shape"),
         "budget": "approx" if isinstance(each, ApproxDP) else "pure",
-        "domain": "known" if plan.candidates else "unknown",
+        "domain": "known" if plan.quote.candidates else "unknown",
         "ordered": "ordered" in arguments,
         **({"delta": each.delta} if isinstance(each, ApproxDP) else {}),
     }
-    forecast = _forecast(plan, facts)
+    estimate = _estimate(plan, facts)
     if request.get("quick") is True:
-        return {"told": _estimate(forecast)}
+        return {"told": f"{_first_words(estimate)}{WORKING}"}
     answer = planner.ask(facts, each.epsilon)
-    chosen = _chosen(answer["rows"], plan.mechanism.name)
-    rows = [{**row, "runs": row is chosen} for row in answer["rows"]]
-    told = " ".join([_told(answer["described"], chosen, plan, forecast), _numbers(facts), *crowd.words(plan)])
-    others = NO_COUNTS if "values" in arguments else BY_FACTS
-    return {**answer, "rows": rows, "told": told, "others": others, "guessed": bool(crowd.guesses)}
+    name = mechanism.name
+    near = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
+    chosen = max(near, key=lambda one: len(one["mechanism"]), default=None)
+    said = [_describe(answer["described"], chosen, plan, estimate), _numbers(facts), *crowd.words(plan)]
+    return {
+        **answer,
+        "rows": [{**row, "runs": row is chosen} for row in answer["rows"]],
+        "told": " ".join(said),
+        "others": NO_COUNTS if "values" in arguments else BY_FACTS,
+        "guessed": bool(crowd.guesses),
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(NamedTuple):
     """How many people and items the made-up counts are of."""
 
     users: int
@@ -88,39 +94,38 @@ class Crowd:
         ValueError
             naming the field, for what is no number.
         """
-        users, items = request.get("users"), plan.candidates or request.get("items")
+        users, items = request.get("users"), plan.quote.candidates or request.get("items")
         guesses = tuple(name for name, number in (("people", users), ("items", items)) if number is None)
         users, items = GUESS if users is None else users, GUESS if items is None else items
         for name, number in (("users", users), ("items", items)):
             if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:
                 raise ValueError(f"{name}: write a whole number, for example 50000")
-        groups = len(plan.question.groups)
+        groups = len(plan.question.arguments.get("groups", ()))
         among = users * min(plan.question.arguments.get("groups_per_user", 1), groups) // groups if groups else users
         return cls(users, items, max(1, among), guesses)
 
     def words(self, plan: Offer) -> list[str]:
         """What the numbers stand for, as sentences."""
-        question, said = plan.question, []
-        each_in = question.arguments.get("groups_per_user", 1)
-        if question.groups:
-            each = f", each in {each_in}," if each_in > 1 else ""
-            said.append(
-                f"{self.users:,} people in {len(question.groups)} groups{each} are taken as {self.together:,} in every "
-                "group; a smaller group has a worse list."
-            )
-        elif "by" in question.arguments:
-            said.append(f"How many people a group has is not known: this is of a group of {self.users:,}.")
-        if "where" in question.arguments:
-            said.append("People are here those who have rows that count.")
-        if plan.candidates is None:
-            said.append(f"Fewer than {question.k} may come out: a name needs enough people.")
-        if self.guesses:
-            said.append(f"{' and '.join(f'{GUESS:,} {what}' for what in self.guesses)} are only a guess.")
-        return said
+        arguments = plan.question.arguments
+        groups = arguments.get("groups", ())
+        each_in = arguments.get("groups_per_user", 1)
+        each = f", each in {each_in}," if each_in > 1 else ""
+        in_groups = (
+            f"{self.users:,} people in {len(groups)} groups{each} are taken as {self.together:,} in every group; a "
+            "smaller group has a worse list."
+        )
+        in_one = f"How many people a group has is not known: this is of a group of {self.users:,}."
+        said = {
+            in_groups: bool(groups),
+            in_one: "by" in arguments and not groups,
+            "People are here those who have rows that count.": "where" in arguments,
+            f"Fewer than {plan.question.k} may come out: a name needs enough people.": plan.quote.candidates is None,
+            f"{' and '.join(f'{GUESS:,} {what}' for what in self.guesses)} are only a guess.": bool(self.guesses),
+        }
+        return [sentence for sentence, holds in said.items() if holds]
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Estimate(NamedTuple):
     """What a rough law says of made-up counts."""
 
     right: float
@@ -131,9 +136,9 @@ class Forecast:
     """Half of the interval of a count, if counts are released."""
 
 
-def _forecast(plan: Offer, facts: dict[str, Any]) -> Forecast | None:
+def _estimate(plan: Offer, facts: dict[str, Any]) -> Estimate | None:
     """Of the mechanism that will run, where it has a law and few items are asked for."""
-    law = getattr(plan.mechanism, "quality", None)
+    law = getattr(plan.quote.mechanism, "quality", None)
     if law is None or facts["k"] is None or facts["k"] > MOST_QUICK:
         return None
     try:
@@ -142,45 +147,38 @@ def _forecast(plan: Offer, facts: dict[str, Any]) -> Forecast | None:
         with rough():
             quality = law(scores)
         wanted = "values" in plan.question.arguments
-        margins = plan.mechanism.release(scores).margins if wanted else None
+        margins = plan.quote.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
         return None
-    return Forecast(quality.top, quality.recall, margins[0].half_width if margins else None)
+    return Estimate(quality.top, quality.recall, margins[0].half_width if margins else None)
 
 
-def _estimate(forecast: Forecast | None) -> str:
+def _first_words(estimate: Estimate | None) -> str:
     """To be shown until the plan is there."""
-    if forecast is None:
-        return WORKING
-    right = forecast.right
+    if estimate is None:
+        return ""
+    right = estimate.right
     about = "more than 99%" if right > 0.99 else "less than 1%" if right < 0.01 else f"about {100 * right:.0f}%"
-    return f"A first estimate: {about} that the list would be exactly right. {WORKING}"
+    return f"A first estimate: {about} that the list would be exactly right. "
 
 
-def _chosen(rows: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
-    """The row of the mechanism that will run, if it has one."""
-    near = [row for row in rows if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
-    return max(near, key=lambda one: len(one["mechanism"]), default=None)
-
-
-def _told(described: str, chosen: dict[str, Any] | None, plan: Offer, forecast: Forecast | None) -> str:
+def _describe(described: str, chosen: dict[str, Any] | None, plan: Offer, estimate: Estimate | None) -> str:
     """What is to be expected of the mechanism that will run."""
     for shape, words in SHAPES.items():
         described = described.replace(shape, words)
     people = f" people{' in each group' if 'by' in plan.question.arguments else ''}"
     counts = f"With counts such as these ({described.replace(' users', people)})"
-    if chosen is not None:
-        chance = float(chance_text(chosen["reached"]))
-    elif forecast is not None:
-        chance = forecast.right
-    else:
+    if chosen is None and estimate is None:
         return f"{counts} there is no forecast of the mechanism that will run; others compare as follows."
-    said = f"{counts} the list would be exactly right with a chance of {_percent(chance)}"
-    k = plan.question.k
-    if forecast is not None and k is not None and k > 1:
-        said += f"; on average {_of(forecast.recall, k)} of its {k} names belong there"
-    if forecast is not None and forecast.margin is not None:
-        said += f". A count would be off by at most {math.ceil(forecast.margin):,}, with 95%"
+    chance = estimate.right if chosen is None and estimate else float(chance_text(chosen["reached"] if chosen else 0.0))
+    # Nobody needs to know how far below one in a thousand, or above all but one; none is certain.
+    words = "less than 0.1%" if chance < 0.001 else "more than 99.9%" if chance > 0.999 else f"{100 * chance:.4g}%"
+    said, k = f"{counts} the list would be exactly right with a chance of {words}", plan.question.k
+    if estimate is not None and k is not None and k > 1:
+        many = "nearly all" if estimate.recall > 1 - 0.05 / k else f"{estimate.recall * k:.1f}"
+        said += f"; on average {many} of its {k} names belong there"
+    if estimate is not None and estimate.margin is not None:
+        said += f". A count would be off by at most {math.ceil(estimate.margin):,}, with 95%"
     return f"{said}."
 
 
@@ -193,23 +191,6 @@ def _numbers(facts: dict[str, Any]) -> str:
         f"Number 1 has {counts[0]:,} people in them, number {k} has {counts[k - 1]:,} and number {k + 1} "
         f"has {counts[k]:,}: where yours lie closer together, the list is worse."
     )
-
-
-def _percent(chance: float) -> str:
-    """Whoever has less than one chance in a thousand, or all but one, need not know how much less; none is certain."""
-    return "less than 0.1%" if chance < 0.001 else "more than 99.9%" if chance > 0.999 else f"{100 * chance:.4g}%"
-
-
-def _of(recall: float, k: int) -> str:
-    """How many of k, in tenths; not all of them, if it is not all."""
-    return "nearly all" if recall > 1 - 0.05 / k else f"{recall * k:.1f}"
-
-
-def _bar(mechanism: KeySet) -> str:
-    """In the word and to the digits that the release will have."""
-    needs = f"A name comes out if it has about {about(mechanism.bar)}"
-    votes = "shared votes (of a person with t names each has 1/sqrt(t))" if mechanism.weighted else "people"
-    return f"{needs} {votes}; how many names that are, only the table knows."
 
 
 SHAPES = {

@@ -4,51 +4,50 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.checks import number_text
+from shortlist.api import Quote
 from shortlist.ledger.filter import charge_amounts, price_text, spent_of
-from shortlist.mechanisms import Mechanism
-from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
-from shortlist.quotes import Quote
-from shortlist.scores import read_bound
-from shortlist.studio.inputs import (
-    LEDGER_SECONDS,
-    LEDGERS,
-    LISTS,
-    TABLES,
-    Folder,
-    budget_in,
-    check_columns,
-    check_large,
-    columns_in,
-    flag_in,
-    groups_in,
-    separator_in,
-    split,
-    text_in,
-    whole_in,
-)
+from shortlist.privacy import ApproxDP, Ledger, PureDP
+from shortlist.studio import inputs
+from shortlist.studio.inputs import Folder, open_ledger, read_field
 from shortlist.tables.column_names import are_a_candidate
 from shortlist.tables.file_sources import format_of
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""
+COLUMNS = ("user", "item", "value", "by")
+"""Fields that name columns of the table."""
+GROUPS = ("by", "groups", "groups_per_user")
+KINDS: dict[str, tuple[Callable[..., Release | GroupedRelease], str, tuple[str, ...]]] = {
+    "list": (
+        top_k,
+        "top_k",
+        ("k", "user", "item", "most", "where", *GROUPS, "ordered", "values", "smallest", "unit", "separator"),
+    ),
+    "every": (keys, "keys", ("user", "item", "most", "where", *GROUPS, "unit", "separator")),
+    "quantile": (
+        quantile,
+        "quantile",
+        ("user", "value", "q", "lower", "upper", "step", *GROUPS, "unit", "separator"),
+    ),
+}
+"""What may be asked: the function, its name, and its arguments, which are fields of the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """One release, as it was asked for. Everything in it is public."""
 
-    ask: Callable[..., Release | GroupedRelease]
-    """`top_k`, `keys` or `quantile`."""
+    kind: str
+    """A key of `KINDS`."""
     arguments: dict[str, Any]
-    """What it is asked, beside the table and what follows; what has its default is left out."""
+    """What its function is asked, beside the table and what follows; what has its default is left out."""
     table: Path
     candidates: Path | tuple[Any, ...] | None
     """A list that is public; also among the arguments."""
@@ -70,23 +69,23 @@ class Form:
         kind = request.get("kind", "list")
         if kind not in ("list", "quantile"):
             raise ValueError("kind: choose a list or quantiles")
-        table, candidates = folder.inside(request.get("table"), TABLES, "table"), None
-        ask: Callable[..., Release | GroupedRelease] = quantile
-        if kind == "quantile":
-            arguments = _quantile_arguments(request)
-        else:
-            ask, arguments, candidates = _list_arguments(folder, request)
-        unit, separator = text_in(request, "unit", needed=False) or "user", separator_in(request)
-        arguments |= ({"unit": unit} if unit != "user" else {}) | ({"separator": separator} if separator else {})
+        table = folder.inside(request.get("table"), inputs.TABLES, "table")
+        kind = "every" if kind == "list" and request.get("candidates") == "every" else kind
+        fields = {name: read_field(request, name) for name in KINDS[kind][2]}
+        candidates = None if kind == "quantile" else _read_candidates(folder, request, fields["item"])
+        _check_fields(kind, fields, candidates)
+        columns = [(name, fields[name]) for name in COLUMNS if fields.get(name)]
+        pairs = [(name, one) for name, many in columns for one in ((many,) if isinstance(many, str) else many)]
+        inputs.check_columns(request, pairs)
         return cls(
-            ask=ask,
-            arguments=arguments,
+            kind=kind,
+            arguments=_arguments_of(kind, fields, candidates),
             table=table,
             candidates=candidates,
-            budget=budget_in(request),
-            ledger=folder.inside(request.get("ledger"), LEDGERS, "ledger"),
-            purpose=text_in(request, "purpose", needed=False),
-            large=flag_in(request, "large"),
+            budget=inputs.read_budget(request),
+            ledger=folder.inside(request.get("ledger"), inputs.LEDGERS, "ledger"),
+            purpose=read_field(request, "purpose") or "",
+            large=bool(read_field(request, "large")),
         )
 
     @property
@@ -99,11 +98,6 @@ class Form:
         return str(self.arguments.get("unit", "user"))
 
     @property
-    def groups(self) -> list[str]:
-        """The public groups; none if they come from the data, or if there is one list."""
-        return list(self.arguments.get("groups", ()))
-
-    @property
     def smallest(self) -> bool:
         return not self.arguments.get("largest", True)
 
@@ -114,17 +108,22 @@ class Form:
         return {"table": self.table, **listed, "ledger": self.ledger}
 
     def quote(self, *, header: bool = False) -> Quote:
-        """What it would run and cost; with `header`, the names and types of the table's columns are looked at."""
-        return quote(
-            self.ask, str(self.table), header=header, budget=self.budget, allow_large=True, **self.arguments
-        )  # fmt: skip
+        """What it would run and cost; with `header`, the names and types of the table's columns are looked at.
+
+        A list as long as all candidates is refused.
+        """
+        ask = KINDS[self.kind][0]
+        price = quote(ask, str(self.table), header=header, budget=self.budget, allow_large=True, **self.arguments)
+        if price.candidates is not None and self.kind != "quantile":
+            self._check_candidates(price.candidates)
+        return price
 
     def release(self, ledger: Ledger, progress: Callable[[float], None]) -> Release | GroupedRelease:
         """The release itself, paid for before a row is read."""
         paid: dict[str, Any] = {"budget": self.budget, "ledger": ledger, "purpose": self.purpose, "allow_large": True}
-        return self.ask(str(self.table), progress=progress, **paid, **self.arguments)
+        return KINDS[self.kind][0](str(self.table), progress=progress, **paid, **self.arguments)
 
-    def check_candidates(self, number: int) -> None:
+    def _check_candidates(self, number: int) -> None:
         """Refuse a list as long as all candidates, unless they are measured: there would be nothing to choose.
 
         Refuse columns that are called like a candidate too: the first line of a text file is then a row of data.
@@ -137,21 +136,25 @@ class Form:
                 else "k: there is only one candidate, so there is nothing to choose"
             )
         text = format_of(str(self.table)) != "parquet"
-        if text and are_a_candidate(_columns(self.arguments["item"]), self.arguments.get("candidates")):
+        if text and are_a_candidate(self._items(), self.arguments.get("candidates")):
             raise ValueError(
                 "item: the column is called like one of the candidates, so the first line of the file looks like a "
                 "row of data: add a line of names to the file first"
             )
 
+    def _items(self) -> tuple[str, ...]:
+        item = self.arguments["item"]
+        return (item,) if isinstance(item, str) else tuple(item)
+
     @property
     def subject(self) -> str:
         """Of what it is asked, in words."""
         people = f"{self.table.name}: people in {self.arguments['user']}"
-        if self.ask is quantile:
+        if self.kind == "quantile":
             return f"{people}, values in {self.arguments['value']}"
         lists = self.candidates
         listed = f"of {lists.name}" if isinstance(lists, Path) else "as written" if lists else "from the data"
-        return f"{people}, items in {', '.join(_columns(self.arguments['item']))}; candidates {listed}"
+        return f"{people}, items in {', '.join(self._items())}; candidates {listed}"
 
     def program(self, folder: Folder) -> Program:
         """The program that does the same again: a new draw, which is charged again."""
@@ -163,10 +166,9 @@ class Form:
         said.append(f"epsilon={self.budget.epsilon!r}" if pure else f"budget=sl.{self.budget!r}")
         said += ["allow_large=True"] * self.large
         said += ["ledger=ledger", *([f"purpose={self.purpose!r}"] if self.purpose else [])]
-        name = {quantile: "quantile", keys: "keys"}.get(self.ask, "top_k")
         question = (
             f"with sl.Ledger({folder.name(self.ledger)!r}) as ledger:\n"
-            f"    release = sl.{name}({folder.name(self.table)!r}, {', '.join(said)})"
+            f"    release = sl.{KINDS[self.kind][1]}({folder.name(self.table)!r}, {', '.join(said)})"
         )
         dates = "import datetime\n\n" if isinstance(words.get("lower"), datetime.date) else ""
         title = f", title={self.purpose!r}" if self.purpose else ""
@@ -176,114 +178,91 @@ class Form:
     @property
     def stem(self) -> str:
         """What its files are called."""
-        return {quantile: "quantiles", keys: "names"}.get(self.ask, f"top{self.k}")
+        return {"quantile": "quantiles", "every": "names"}.get(self.kind, f"top{self.k}")
 
 
-def _list_arguments(
-    folder: Folder, request: dict[str, Any]
-) -> tuple[Callable[..., Release | GroupedRelease], dict[str, Any], Path | tuple[Any, ...] | None]:
-    """(the function, its arguments, the candidates) of a list, or of every name that enough people hold."""
-    user, items, every = text_in(request, "user"), columns_in(request, "item"), request.get("candidates") == "every"
-    if user in items:
+def _check_fields(kind: str, fields: dict[str, Any], candidates: Path | tuple[Any, ...] | None) -> None:
+    """Refuse fields that do not go together."""
+    by, groups = fields["by"], fields["groups"]
+    if fields["user"] in fields.get("item", ()):
         raise ValueError("item: the items must be in other columns than the people")
-    columns: dict[str, Any] = {"user": user, "item": items[0] if len(items) == 1 else list(items)}
-    most = None if request.get("most") is None else whole_in(request, "most")
-    candidates, by = _candidates(folder, request, items), text_in(request, "by", needed=False)
-    grouped = _group_arguments(request, by)
-    if by and every:
+    if groups and not by:
+        raise ValueError("by: write the column that says to which group a row belongs, or take the groups away")
+    if by and kind == "every":
         raise ValueError("by: a list for every group needs a number of items; choose another way to get candidates")
-    if by and "groups" not in grouped and candidates is not None:
+    if by and not groups and candidates is not None:
         raise ValueError("groups: write the public groups beside a public list of candidates, for example CH, DE")
-    flags = {name: flag_in(request, name) for name in ("ordered", "values", "smallest")}
-    if flags["smallest"] and candidates is None:
+    if fields.get("smallest") and candidates is None:
         raise ValueError("smallest: of names from the data the rarest is one person's own; give a public list")
-    check_columns(request, [("user", user), *(("item", one) for one in items), ("by", by)])
-    where = text_in(request, "where", needed=False)
-    counted = ({} if most is None else {"most": most}) | ({"where": where} if where else {})
-    if every:
-        return keys, columns | counted, candidates
-    listed = (
-        {} if candidates is None else {"candidates": list(candidates) if isinstance(candidates, tuple) else candidates}
-    )
-    arguments = {"k": whole_in(request, "k"), **columns, **listed, **counted, **grouped}
-    arguments |= {name: True for name in ("ordered", "values") if flags[name]}
-    return top_k, arguments | ({"largest": False} if flags["smallest"] else {}), candidates
 
 
-def _quantile_arguments(request: dict[str, Any]) -> dict[str, Any]:
-    by, step = text_in(request, "by", needed=False), text_in(request, "step", needed=False)
-    user, value = text_in(request, "user"), text_in(request, "value")
-    check_columns(request, [("user", user), ("value", value), ("by", by)])
-    arguments: dict[str, Any] = {"user": user, "value": value, "q": _quantiles(text_in(request, "q", needed=False))}
-    arguments |= {name: _end(request, name) for name in ("lower", "upper", *(["step"] if step else []))}
-    return arguments | _group_arguments(request, by)
+def _arguments_of(kind: str, fields: dict[str, Any], candidates: Path | tuple[Any, ...] | None) -> dict[str, Any]:
+    """The arguments that are not left to their defaults, in the order in which a program has them."""
+    arguments: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name in GROUPS and not fields["by"]:
+            continue
+        if name == "item":
+            arguments["item"] = value[0] if len(value) == 1 else list(value)
+            if candidates is not None:
+                arguments["candidates"] = list(candidates) if isinstance(candidates, tuple) else candidates
+        elif name == "smallest":
+            arguments |= {"largest": False} if value else {}
+        elif name == "q":
+            arguments["q"] = value or [0.5]
+        elif name == "groups_per_user":
+            arguments[name] = value or 1
+        elif value is not None and value is not False and value != [] and (name, value) != ("unit", "user"):
+            arguments[name] = value  # a step of 0 is refused by the library
+    return arguments
 
 
-def _group_arguments(request: dict[str, Any], by: str) -> dict[str, Any]:
-    groups, most = groups_in(request), request.get("groups_per_user")
-    grouped: dict[str, Any] = {"groups": list(groups)} if groups else {}
-    grouped |= {"groups_per_user": 1 if most is None else whole_in(request, "groups_per_user")}
-    return {"by": by, **grouped} if by else {}
-
-
-def _columns(item: str | list[str]) -> tuple[str, ...]:
-    return (item,) if isinstance(item, str) else tuple(item)
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """What a question would cost and run, before anything private is read."""
 
     question: Form
-    mechanism: Mechanism
-    why: str
-    candidates: int | None
-    guarantee: Guarantee
-    charge: Guarantee
+    quote: Quote
 
     @classmethod
     def of(cls, folder: Folder, request: dict[str, Any]) -> Offer:
         """The plan of what the page asks for."""
         form = Form.of(folder, request)
         price = form.quote()
-        if price.candidates is not None and form.ask is not quantile:
-            form.check_candidates(price.candidates)
-        check_large(price.guarantee, request)
-        return cls(form, price.mechanism, price.why, price.candidates, price.guarantee, price.charge)
+        inputs.check_large(price.guarantee, request)
+        return cls(form, price)
 
-    def room(self) -> tuple[Standing, Standing]:
-        """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
-        ledger = self._ledger()
-        return ledger.standing, ledger.standing_if(
-            ledger.with_room(self.charge, self.guarantee), unit=f"{self.question.unit} (add-remove)"
-        )
+    def cost(self, name: str) -> dict[str, Any]:
+        """What the page says of its cost, in the numbers of the ledger of that name.
 
-    def _ledger(self) -> Ledger:
-        return Ledger(self.question.ledger, wait=LEDGER_SECONDS)
-
-    def consent(self, name: str, after: Standing) -> str:
-        """What the analyst agrees to, in the ledger's own numbers."""
-        price, whole = self.price(), number_text(after.of)
-        waits = ", once somebody else has approved it" if self._ledger().terms.approval else ""
-        counted = price.startswith(f"{after.currency} ")
-        of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
-        if counted and after.currency == "epsilon":
-            # By which rule it counts depends on the charge.
+        It is refused, as the ledger would, if there is no room.
+        """
+        ledger = open_ledger(self.question.ledger)
+        terms, before = ledger.terms, ledger.standing
+        charge = ledger.with_room(self.quote.charge, self.quote.guarantee)
+        after = ledger.standing_if(charge, unit=f"{self.question.unit} (add-remove)")
+        price = price_text(spent_of(terms, charge_amounts(terms, charge).where(terms.limits)))
+        whole, so_far = number_text(after.of), number_text(after.booked)
+        counts = price.startswith(f"{after.currency} ")  # by which rule the ledger counts depends on the charge
+        of = f"of the {whole} in {name}" if counts else f"from {name}, whose budget is {after.currency} {whole}"
+        waits = ", once somebody else has approved it" if terms.approval else ""
+        left = then = f"then {after.admits}"
+        if after.currency == "epsilon":
             most = "up to " if after.delta and not after.used_up else ""
-            return f"I spend {price} {of}{waits}; {most}{after.left_text} will be left."
-        return f"I spend {price} {of}{waits}; then {after.admits}."
+            left = f"{most}{after.left_text} will be left"
+        return {
+            "ledger": name,
+            "price": price,
+            "share_before": before.share,
+            "share_after": after.share,
+            "consent": f"I spend {price} {of}{waits}; {left if counts else then}.",
+            "booked": f"{name}: {before.so_far} is booked now, {so_far} of {whole} with this release; {left}.",
+        }
 
-    def price(self) -> str:
-        """What is booked for it, in words."""
-        ledger = self._ledger()
-        charge = ledger.with_room(self.charge, self.guarantee)
-        return price_text(spent_of(ledger.terms, charge_amounts(ledger.terms, charge).where(ledger.terms.limits)))
 
-
-def _candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...]) -> Path | tuple[Any, ...] | None:
+def _read_candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...]) -> Path | tuple[Any, ...] | None:
     way = request.get("candidates")
     if way == "file":
-        return folder.inside(request.get("candidates_file"), (*LISTS, *TABLES), "candidates")
+        return folder.inside(request.get("candidates_file"), (*inputs.LISTS, *inputs.TABLES), "candidates")
     if way == "text":
         text = request.get("candidates_text")
         if not isinstance(text, str) or not text.strip():
@@ -291,7 +270,7 @@ def _candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...])
         if len(text) > MOST_PASTED:
             raise ValueError("candidates_text: so long a list belongs into a file")
         lines = dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
-        return tuple(lines) if len(items) == 1 else tuple(dict.fromkeys(_row(line, items) for line in lines))
+        return tuple(lines) if len(items) == 1 else tuple(dict.fromkeys(_read_row(line, items) for line in lines))
     if way in ("none", "every"):
         if request.get("delta") in (None, "", 0):
             raise ValueError("delta: without a public list of candidates a release needs one; write 1e-6, for example")
@@ -299,29 +278,14 @@ def _candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...])
     raise ValueError("candidates: choose a file, a written list, or none")
 
 
-def _row(line: str, items: tuple[str, ...]) -> tuple[str, ...]:
-    words = split(line, "candidates_text")
+def _read_row(line: str, items: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        words = inputs.read_words(line)
+    except inputs.FieldError as error:
+        raise ValueError(f"candidates_text: {error}") from None
     if len(words) != len(items):
         raise ValueError(f"candidates_text: write {len(items)} words a line, with commas: {', '.join(items)}")
     return words
-
-
-def _quantiles(text: str) -> list[float]:
-    """From "0.25, 0.5"; the median if nothing is written. 0,1 might be meant as a decimal, and is asked about."""
-    if re.search(r"\d,\d", text) and "." not in text:
-        raise ValueError("q: write decimals with a point (0.5), and a space after a comma between two of them")
-    try:
-        return [float(word) for word in text.split(",")] if text else [0.5]
-    except ValueError:
-        raise ValueError("q: write numbers from 0 to 1, for example 0.25, 0.5, 0.75") from None
-
-
-def _end(request: dict[str, Any], name: str) -> int | float | datetime.date:
-    text = text_in(request, name)
-    try:
-        return read_bound(text.strip())
-    except ValueError:
-        raise ValueError(f"{name}: write a public number, or a date such as 2024-01-31") from None
 
 
 WORDS = "The same question again, in the studio's folder: a new draw, and the ledger is charged again."

@@ -1,135 +1,76 @@
-"""What the page sends, checked: folders, columns, fields."""
+"""What the page sends, checked: files of the folder, columns, fields."""
 
 from __future__ import annotations
 
-import contextlib
 import csv
+import datetime
 import os
 import re
-import socket
 import sys
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from shortlist._text import as_sentence, meant, terminal_safe
+from shortlist._text import as_sentence, suggest, terminal_safe
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
+from shortlist.errors import Argument, ForPython, Text
 from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks, risk
-from shortlist.privacy import ApproxDP, Guarantee, PureDP
+from shortlist.privacy import ApprovalNeeded, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release import GroupedRelease, Release
+from shortlist.scores import read_bound
 from shortlist.tables.column_names import NO_NAMES
 from shortlist.tables.dialect import SEPARATORS as SEPARATORS_OF_FILES
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.file_sources import column_names, format_of
 
-NO_COLUMN = re.compile(r"""^(\w+)=(?:'([^']*)'|"([^"]*)"): the table has no column of that name(.*)$""", re.DOTALL)
-FOR_PROGRAMS = re.compile(r" \((?:see sl\.\w+|docs/[\w/-]+\.md(?:#[\w-]+)?)\)")
 
-APPROVE = re.compile(r"approval \(`shortlist ledger approve LEDGER \d+`\); then")
-"""The page has a view that names the ledger in this command."""
+def error_text(error: Exception) -> str:
+    """An error of ours for somebody in front of a page, who knows its fields by their labels.
 
-
-def page_words(text: str) -> str:
-    """A sentence for somebody in front of a page, who knows its fields by their labels.
-
-    >>> page_words("user='userid': the table has no column of that name; write it as the table does")
+    >>> from shortlist.errors import bad_value
+    >>> said = "$user='userid': the table has no column of that name; write it as the table does"
+    >>> error_text(bad_value(said, column="userid", hint="; write it as the table does"))
     'user: the table has no column userid; write it as the table does, or read the names of its columns'
-    >>> page_words("0.1 to 3 are common (see sl.risk).")
-    '0.1 to 3 are common.'
     """
-    missing = NO_COLUMN.match(text)
-    if missing:
-        column, hint = missing[2] or missing[3], missing[4]
+    if isinstance(error, ApprovalNeeded):  # the page has a view that names the ledger in this command
+        command = f"approval (`shortlist ledger approve LEDGER {error.request}`)"
+        return str(error).replace(command, "approval, as “The ledgers” says")
+    text = error.args[0] if error.args else None
+    if not isinstance(text, Text):
+        return str(error)
+    first, column, hint = text.parts[0], text.facts.get("column"), text.facts.get("hint", "")
+    if isinstance(first, Argument) and first.value and column is not None and ": the table has no column" in text:
         if hint != NO_NAMES and not hint.startswith("; did you mean"):
-            hint = f"; write it as the table does, or {READ}"
-        return f"{missing[1]}: the table has no column {column}{hint}"
-    return APPROVE.sub("approval, as “The ledgers” says; then", FOR_PROGRAMS.sub("", text))
+            hint = "; write it as the table does, or read the names of its columns"
+        return f"{first.name}: the table has no column {column}{hint}"
+    return "".join(str(part) for part in text.parts if not isinstance(part, ForPython))
 
 
-def notes_shown(release: Release | GroupedRelease) -> list[str]:
+def notes_of(release: Release | GroupedRelease) -> list[str]:
     """What a reader of the lists has to know, each sentence once: not what the page says above them."""
     lists = [release] if isinstance(release, Release) else list(release.values())
     remarks = [remark for one in lists for remark in page_remarks(one) if remark != UNORDERED]
     shared = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
     notes = [*remarks, *shared, *release.notes]
-    said = (as_sentence(page_words(terminal_safe(note))) for note in notes if not _told_in(release.summary, note))
+    said = (as_sentence(terminal_safe(note)) for note in notes if not _is_in(release.summary, note))
     return list(dict.fromkeys(said))
 
 
-def _told_in(summary: str, note: str) -> bool:
+def _is_in(summary: str, note: str) -> bool:
     """Whether the summary says it already, or what a name needed to come out."""
     needs = NEEDS.search(note)
     return note in summary or (needs is not None and needs[0].strip(" ,") in summary)
-
-
-READ = "read the names of its columns"
 
 
 LEDGER_SECONDS = 5.0
 """How long a request waits for a ledger that another process has locked; one charge takes milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What keeps a studio that is asked too much from locking its own user out."""
-
-    connections: int = 32
-    """Open at a time; each has a thread and a descriptor."""
-    silence: float = 15.0
-    """Seconds until a silent connection is closed."""
-    plans: int = 2
-    """Computed at a time; others wait."""
-    plan_seconds: float = 20.0
-    """How long a plan may wait, and how long the process that computes it may take until it is ended."""
-
-
-class BusyError(Exception):
-    """The studio has as much to do as it takes on. The sentence says what to do."""
-
-
-class Connections:
-    """So many at a time. A new one takes the place of the one that has waited longest without being served."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._served: dict[socket.socket, bool] = {}
-        self._changed = threading.Condition()
-
-    def __len__(self) -> int:
-        with self._changed:
-            return len(self._served)
-
-    def enter(self, connection: socket.socket) -> bool:
-        """Let one in, if there is room or an idle one makes room; False if all are being served."""
-        with self._changed:
-            if len(self._served) >= self._most:
-                idle = next((one for one, served in self._served.items() if not served), None)
-                if idle is None:
-                    return False
-                with contextlib.suppress(OSError):
-                    idle.shutdown(socket.SHUT_RDWR)  # its thread finds it closed, and leaves
-                if not self._changed.wait_for(lambda: idle not in self._served, GRACE):
-                    return False
-            self._served[connection] = False
-            return True
-
-    def serve(self, connection: socket.socket, served: bool) -> None:
-        """Note whether one is being served: then it may stay. The one that was served last is the last to go."""
-        with self._changed:
-            if self._served.pop(connection, None) is not None:
-                self._served[connection] = served
-
-    def leave(self, connection: socket.socket) -> None:
-        with self._changed:
-            self._served.pop(connection, None)
-            self._changed.notify_all()
-
-
-GRACE = 5.0
-"""Seconds for a thread to find its connection closed: far more than it takes."""
+def open_ledger(path: Path) -> Ledger:
+    """The ledger in a file, for one request."""
+    return Ledger(path, wait=LEDGER_SECONDS)
 
 
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".ndjson.gz")
@@ -204,7 +145,7 @@ class Folder:
 
     def words(self, error: Exception) -> str:
         """What an error of ours says, in the words of the page and with the names of files as it shows them."""
-        return page_words(str(error).replace(f"{self.root}{os.sep}", ""))
+        return error_text(error).replace(f"{self.root}{os.sep}", "")
 
     def without(self, text: str) -> str:
         """A text that names places, without where the folder itself is on this machine."""
@@ -223,119 +164,161 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-NEEDED_FIELDS = {
-    "user": "write which column says who a row is about, for example user_id",
-    "item": "write which column holds the items, for example film; several go with commas",
-    "value": "write which column holds the number or the date, for example age",
-    "lower": "write the smallest value that you expect, a public number or a date such as 2024-01-31",
-    "upper": "write the largest value that you expect, a public number or a date such as 2024-12-31",
-    "name": "write a name for the file, for example budget.db",
-}
-"""What an empty field is missing."""
-EXAMPLES = {"epsilon": "0.5", "delta": "1e-6"}
+class FieldError(ValueError):
+    """A field that holds what it must not; the sentence says what to write."""
 
 
-def text_in(request: dict[str, Any], name: str, *, needed: bool = True) -> str:
-    """A text of the page, that can be seen."""
-    value = request.get(name, "")
+def read_text(value: object) -> str:
+    """A text that can be seen."""
     if not isinstance(value, str) or len(value) > 1000:
-        raise ValueError(f"{name}: write a text of at most 1,000 characters")
+        raise FieldError("write a text of at most 1,000 characters")
     if not value.isprintable():
-        raise ValueError(f"{name}: write it without line breaks and other signs that cannot be seen")
-    if needed and not value:
-        raise ValueError(f"{name}: {NEEDED_FIELDS[name]}")
+        raise FieldError("write it without line breaks and other signs that cannot be seen")
     return value
 
 
-def columns_in(request: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Columns from "film, country"; one with a comma in its name stands in quotes."""
-    return split(text_in(request, name), name)
-
-
-def split(line: str, name: str) -> tuple[str, ...]:
-    """The words of one line, between commas."""
+def read_words(value: object) -> tuple[str, ...]:
+    """Names from "film, country"; one with a comma in it stands in quotes."""
     try:
-        words = tuple(word.strip() for word in next(csv.reader([line], skipinitialspace=True, strict=True)))
+        words = tuple(word.strip() for word in next(csv.reader([read_text(value)], skipinitialspace=True, strict=True)))
     except (csv.Error, StopIteration):
-        raise ValueError(f'{name}: put quotes around the whole of a name with a comma, as in "a, b"') from None
+        raise FieldError('put quotes around the whole of a name with a comma, as in "a, b"') from None
     if not all(words):
-        raise ValueError(f"{name}: there is a comma with nothing beside it; take it away")
+        raise FieldError("there is a comma with nothing beside it; take it away")
     return words
 
 
-def separator_in(request: dict[str, Any]) -> str | None:
+def read_number(value: object) -> float:
+    """A number above 0. A comma is refused: whether it parts decimals or thousands, only who wrote it knows."""
+    if isinstance(value, str) and "," in value:
+        raise FieldError("write decimals with a point (0.5), and thousands without a comma")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
+        raise ValueError
+    return float(value)
+
+
+def read_whole(value: object) -> int:
+    """A whole number."""
+    number = read_number(value)
+    if not isinstance(value, int) or number > 1_000_000:
+        raise ValueError
+    return int(value)
+
+
+def read_flag(value: object) -> bool:
+    """A tick."""
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def read_separator(value: object) -> str | None:
     """What stands between the fields of a CSV file; None for a comma."""
-    value = request.get("separator")
-    if value in (None, "", ","):
+    if value not in (",", *SEPARATORS):
+        raise ValueError
+    return None if value == "," else str(value)
+
+
+def read_groups(value: object) -> list[str]:
+    """The public keys, from "CH, DE, FR"."""
+    return [word.strip() for word in read_text(value).split(",") if word.strip()]
+
+
+def read_quantiles(value: object) -> list[float]:
+    """From "0.25, 0.5". 0,1 might be meant as a decimal, and is asked about."""
+    text = read_text(value)
+    if re.search(r"\d,\d", text) and "." not in text:
+        raise FieldError("write decimals with a point (0.5), and a space after a comma between two of them")
+    return list(map(float, text.split(",")))
+
+
+def read_end(value: object) -> int | float | datetime.date:
+    """A number or a day."""
+    return read_bound(read_text(value).strip())
+
+
+SEPARATORS = (";", "\t", "|")
+"""What may stand between fields in place of a comma."""
+NUMBER, WHOLE = "write a number above 0, for example ", "write a whole number from 1 to 1,000,000"
+COLUMN, END = "write which column ", "write a public number, or a date such as 2024-01-31"
+
+
+class Field(NamedTuple):
+    """A field of the page, by the name that the page and the library's functions give it."""
+
+    read: Callable[[object], Any]
+    needed: str = ""
+    """What to write where it is empty; "" if it may be."""
+    kind: str = ""
+    """What to write where it holds something else."""
+
+
+FIELDS = {
+    "user": Field(read_text, f"{COLUMN}says who a row is about, for example user_id"),
+    "item": Field(read_words, f"{COLUMN}holds the items, for example film; several go with commas"),
+    "value": Field(read_text, f"{COLUMN}holds the number or the date, for example age"),
+    "lower": Field(
+        read_end, "write the smallest value that you expect, a public number or a date such as 2024-01-31", END
+    ),
+    "upper": Field(
+        read_end, "write the largest value that you expect, a public number or a date such as 2024-12-31", END
+    ),
+    "step": Field(read_end, kind=END),
+    "q": Field(read_quantiles, kind="write numbers from 0 to 1, for example 0.25, 0.5, 0.75"),
+    "unit": Field(read_text),
+    "separator": Field(read_separator, kind="choose a comma, a semicolon, a bar or a tab"),
+    "k": Field(read_whole, WHOLE, WHOLE),
+    "most": Field(read_whole, kind=WHOLE),
+    "where": Field(read_text),
+    "by": Field(read_text),
+    "groups": Field(read_groups),
+    "groups_per_user": Field(read_whole, kind=WHOLE),
+    **dict.fromkeys(("ordered", "values", "smallest", "large", "first_line"), Field(read_flag, kind="true or false")),
+    "epsilon": Field(read_number, f"{NUMBER}0.5", f"{NUMBER}0.5"),
+    "delta": Field(read_number, kind=f"{NUMBER}1e-6"),
+    "purpose": Field(read_text),
+    "name": Field(read_text, "write a name for the file, for example budget.db"),
+}
+"""All fields that hold one value."""
+
+
+def read_field(request: Mapping[str, Any], name: str) -> Any:
+    """What a field holds; None where it is empty.
+
+    Raises
+    ------
+    ValueError
+        naming the field, and what to write.
+    """
+    read, needed, kind = FIELDS[name]
+    value = request.get(name)
+    if value is None or value == "":
+        if needed:
+            raise ValueError(f"{name}: {needed}")
         return None
-    if value not in (";", "\t", "|"):
-        raise ValueError("separator: choose a comma, a semicolon, a bar or a tab")
-    return str(value)
+    try:
+        return read(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error if isinstance(error, FieldError) else kind}") from None
 
 
-def groups_in(request: dict[str, Any]) -> tuple[str, ...]:
-    """The public keys, from "CH, DE, FR"; refused without the column they are in."""
-    words = text_in(request, "groups", needed=False).split(",")
-    groups = tuple(word.strip() for word in words if word.strip())
-    if groups and not text_in(request, "by", needed=False):
-        raise ValueError("by: write the column that says to which group a row belongs, or take the groups away")
-    return groups
-
-
-def budget_in(request: dict[str, Any]) -> PureDP | ApproxDP:
+def read_budget(request: Mapping[str, Any]) -> PureDP | ApproxDP:
     """What may be spent."""
-    epsilon, delta = _number(request, "epsilon"), request.get("delta")
-    if delta in (None, "", 0):
-        return PureDP(epsilon)
-    return ApproxDP(epsilon, _number(request, "delta"))
+    epsilon, delta = read_field(request, "epsilon"), request.get("delta") != 0 and read_field(request, "delta")
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def check_large(guarantee: Guarantee, request: dict[str, Any]) -> None:
+def check_large(guarantee: Guarantee, request: Mapping[str, Any]) -> None:
     """Refuse what promises nobody anything, unless the tick says that it is known."""
-    if not flag_in(request, "large") and as_epsilon(guarantee) > ABSURD_EPSILON:
+    if not read_field(request, "large") and as_epsilon(guarantee) > ABSURD_EPSILON:
         raise ValueError(
             f"epsilon: above {ABSURD_EPSILON:g} it promises nobody anything ({risk(guarantee).in_short}); write a "
             "smaller one, 0.1 to 3 are common, or tick that you know it, if the data are public or made up"
         )
 
 
-def _number(request: dict[str, Any], name: str) -> float:
-    value = request.get(name)
-    _check_comma(value, name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
-        raise ValueError(f"{name}: write a number above 0, for example {EXAMPLES[name]}")
-    return float(value)
-
-
-def _check_comma(value: object, name: str) -> None:
-    """A comma is refused in words: whether it parts decimals or thousands, only who wrote it knows."""
-    if isinstance(value, str) and "," in value:
-        raise ValueError(f"{name}: write decimals with a point (0.5), and thousands without a comma")
-
-
-def whole_in(request: dict[str, Any], name: str) -> int:
-    """A whole number of the page."""
-    value = request.get(name)
-    _check_comma(value, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
-        raise ValueError(f"{name}: write a whole number from 1 to 1,000,000")
-    return value
-
-
-def flag_in(request: dict[str, Any], name: str) -> bool:
-    """A tick of the page."""
-    value = request.get(name, False)
-    if not isinstance(value, bool):
-        raise ValueError(f"{name}: true or false")
-    return value
-
-
-"""So many names are offered at most."""
 SHOWN = 8
-"""So many are told beside one that is none of them."""
-SEPARATORS = (";", "\t", "|")
-"""What may stand between fields in place of a comma."""
-
+"""So many names are told beside one that is none of them."""
 READ_COLUMNS = {
     "parquet": "The footer of the file was read: the names of its columns, no rows.",
     "json": "The first line of the file was read, which is a row of data; only the names of its fields are shown.",
@@ -361,14 +344,18 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
     """
     path = folder.inside(request.get("table"), TABLES, "table")
     kind = format_of(str(path)) or ""
-    if kind == "json" and not flag_in(request, "first_line"):
+    if kind == "json" and not read_field(request, "first_line"):
         raise ValueError(
             "table: JSON lines have no header, so the names stand in the first row of data; allow that it is read, or "
             "write the names yourself"
         )
-    separator = separator_in(request) if kind == "csv" else None
+    separator = read_field(request, "separator") if kind == "csv" else None
     header = column_names(str(path), TextForm.of(False, separator))
-    if kind not in READ_COLUMNS and any(NO_NAME.fullmatch(cell.strip(QUOTES)) for cell in _cells(header)):
+    # A line that was cut at another separator than its own: one with 3,5 among semicolons is cut into two fields, and
+    # neither of them looks like a number. A name may have a colon.
+    between = SEPARATORS_OF_FILES if len(header) == 1 else SEPARATORS_OF_FILES.replace(":", "")
+    cells = [*header, *(cell for name in header for cell in re.split(f"[{between}]", name))]
+    if kind not in READ_COLUMNS and any(NO_NAME.fullmatch(cell.strip(QUOTES)) for cell in cells):
         raise ValueError(
             "table: the first line of the file looks like a row of data, so it is not shown; the first line must hold "
             "the names of the columns: add such a line, or write the names yourself if it is one"
@@ -380,13 +367,6 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
         "read": READ_COLUMNS.get(kind, HEADER),
         "between": next((one for one in SEPARATORS if kind == "csv" and len(header) == 1 and one in header[0]), None),
     }
-
-
-def _cells(header: list[str]) -> list[str]:
-    """What may be cells of a first line that was cut at another separator than its own: one with 3,5 in a line of
-    semicolons is cut into two fields, and neither of them looks like a number."""
-    between = SEPARATORS_OF_FILES if len(header) == 1 else SEPARATORS_OF_FILES.replace(":", "")  # a name may have one
-    return [*header, *(cell for name in header for cell in re.split(f"[{between}]", name))]
 
 
 def check_columns(request: dict[str, Any], columns: Iterable[tuple[str, str]]) -> None:
@@ -404,5 +384,5 @@ def check_columns(request: dict[str, Any], columns: Iterable[tuple[str, str]]) -
         raise ValueError("table: read the names of the columns again")
     for field, column in columns:
         if column and column not in known:
-            near = meant(column, known) or f"; it has {', '.join(known[:SHOWN])}{', …' if len(known) > SHOWN else ''}"
+            near = suggest(column, known) or f"; it has {', '.join(known[:SHOWN])}{', …' if len(known) > SHOWN else ''}"
             raise ValueError(f"{field}: the table has no column {column}{near}")

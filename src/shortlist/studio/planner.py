@@ -82,18 +82,14 @@ class Planner:
         return answer or b'{"error": "the plan could not be computed"}'
 
 
-def computed(facts: dict[str, Any], epsilon: float) -> dict[str, Any]:
+def compute_plans(facts: dict[str, Any], epsilon: float) -> dict[str, Any]:
     """Both plans, as the page shows them."""
     reached = {row.mechanism: row.reached for row in plan(epsilon=epsilon, **facts).rows}
     needed = plan(target=TARGET, **facts)
+    costs = {row.mechanism: row.epsilon for row in needed.rows if row.mechanism in reached}
     rows = [
-        {
-            "mechanism": row.mechanism,
-            "reached": reached[row.mechanism],
-            "needed": row.epsilon if math.isfinite(row.epsilon) else None,
-        }
-        for row in needed.rows
-        if row.mechanism in reached
+        {"mechanism": name, "reached": reached[name], "needed": cost if math.isfinite(cost) else None}
+        for name, cost in costs.items()
     ]
     return {"described": needed.described, "rows": rows[:SHOWN], "bound": needed.bound}
 
@@ -102,13 +98,12 @@ def main() -> None:
     """Answer one question."""
     faulthandler.dump_traceback_later(float(sys.argv[1]), exit=True)
     question = json.load(sys.stdin)
-    told: dict[str, Any]
     try:
-        told = {"answer": computed(**question)}
+        reply: dict[str, Any] = {"answer": compute_plans(**question)}
     except (ValueError, TypeError) as error:
-        told = {"error": str(error)}
+        reply = {"error": str(error)}
     with contextlib.suppress(OSError):  # nobody waits for it any more
-        json.dump(told, sys.stdout)
+        json.dump(reply, sys.stdout)
         sys.stdout.flush()
 
 

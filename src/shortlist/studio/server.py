@@ -1,60 +1,26 @@
-"""A page on this machine, from a table to a private list."""
+"""A page on this machine, from a table to a private list: its HTTP."""
 
 from __future__ import annotations
 
 import contextlib
 import hmac
 import json
-import math
-import os
 import secrets
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
-from shortlist._text import label_text, terminal_safe
-from shortlist.accounting.checks import number_text
-from shortlist.example import ROWS, example_files, write_example
-from shortlist.pages.release_page import spent_share
-from shortlist.pages.summary import caution, in_short, percent, quantile_in_words, risk
-from shortlist.pages.theme import asset, page
-from shortlist.privacy import Standing
-from shortlist.release import GroupedRelease, Release
-from shortlist.studio.expected import expected
-from shortlist.studio.forms import Offer
-from shortlist.studio.inputs import (
-    LISTS,
-    TABLES,
-    BusyError,
-    Connections,
-    Folder,
-    Limits,
-    columns_of,
-    notes_shown,
-    page_words,
-)
-from shortlist.studio.ledgers import OfficersView, all_facts, budget_risk, new_ledger
-from shortlist.studio.planner import Planner
-from shortlist.studio.work import SAID, PaidJob, Work
-from shortlist.tables.file_sources import format_of
-
-
-def studio_page() -> str:
-    """The page. It holds no facts: it asks the server for them."""
-    styles = ("pages/base.css", "pages/release.css", "studio/studio.css")
-    return page(
-        title="shortlist studio",
-        body=asset("studio/studio.html"),
-        styles=styles,
-        scripts=("studio/tools.js", "studio/shown.js", "studio/officer.js", "studio/studio.js"),
-        talks=True,
-    )
+from shortlist.pages.theme import page
+from shortlist.studio.answers import OURS, Answer, Answers, BusyError, answer_json
+from shortlist.studio.inputs import Folder
 
 
 def lost_page() -> str:
@@ -69,224 +35,60 @@ def lost_page() -> str:
     )
 
 
-Answer = tuple[int, str, bytes, str]
-"""(status, type, body, how a file is handed over: as an attachment to keep, or inline to look at)."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What keeps a studio that is asked too much from locking its own user out."""
 
-SPENT = "It is spent for good, whatever comes out."
-UNREADABLE = (
-    ": also if a line of the file cannot be read (a quote that is not closed, letters that are not UTF-8), since none "
-    "is read before."
-)
-
-
-class Answers:
-    """By route. Routes are fixed words; a job's name is looked up, never a path."""
-
-    def __init__(self, folder: Folder, limits: Limits) -> None:
-        self._folder = folder
-        self._limits = limits
-        self._plans = threading.BoundedSemaphore(limits.plans)
-        self._planner = Planner(limits.plan_seconds)
-        self._work = Work(folder)
-        self._page = studio_page().encode()
-        self._asked: dict[str, Any] | None = None  # the last question, so that a page that is loaded again has it
-
-    @property
-    def busy(self) -> bool:
-        """Whether a release is under way."""
-        return self._work.busy
-
-    def close(self) -> None:
-        """End the plans that are being computed."""
-        self._planner.close()
-
-    def get(self, route: tuple[str, ...]) -> Answer:
-        match route:
-            case ("page",):
-                return 200, "text/html; charset=utf-8", self._page, ""
-            case ("state",):
-                return _json(self._state())
-            case ("job", name):
-                job = self._work.job(name)
-                return _json({"error": "there is no such release"}, 404) if job is None else _json(self._told(job))
-            case ("download", name, kind):
-                job = self._work.job(name)
-                file = None if job is None else self._work.download(job, kind)
-                if file is not None:
-                    return 200, file[1], file[2], _handed("attachment", file[0])
-            case ("look", name):
-                job = self._work.job(name)
-                file = None if job is None else self._work.download(job, "report.html")
-                if file is not None:
-                    return 200, file[1], file[2], _handed("inline", file[0])
-            case ("ledger", kind, *name):
-                way, kind = ("inline", "report.html") if kind == "look" else ("attachment", kind)
-                file = OfficersView.of(self._folder, "/".join(name)).download(kind)
-                if file is not None:
-                    return 200, file[1], file[2], _handed(way, file[0])
-        return _json({"error": "there is nothing of that name"}, 404)
-
-    def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
-        match route:
-            case ("ledger",):
-                return _json({"name": self._folder.name(new_ledger(self._folder, request)), **self._state()})
-            case ("risk",):
-                return _json(budget_risk(request))
-            case ("officer",):
-                return _json(OfficersView.of(self._folder, request.get("ledger")).told())
-            case ("columns",):
-                return _json(columns_of(self._folder, request))
-            case ("example",):
-                return _json({"said": self._example(), **self._state()})
-            case ("plan",):
-                return _json(self._in_turn(self._plan, request))
-            case ("expected",):
-                return _json(self._in_turn(self._expected, request))
-            case ("release",):
-                return _json({"job": self._work.confirm(request.get("confirm"), request.get("agree")).name})
-        return _json({"error": "there is nothing of that name"}, 404)
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "folder": self._folder.root.name,
-            "tables": self._folder.files(TABLES),
-            "lists": [*self._folder.files(LISTS), *self._folder.files(TABLES)],  # a table is seldom a public list
-            "ledgers": all_facts(self._folder),
-            "done": [self._told(job) for job in self._work.done()],
-            "asked": self._asked,
-        }
-
-    def _example(self) -> str:
-        """Write the made-up films into the folder, unless something of that name is there: what is there stays."""
-        root = str(self._folder.root)
-        there = [path for path in example_files(root, "films") if os.path.lexists(path)]
-        if not there:
-            write_example(root, "films")
-            return f"films.parquet ({ROWS:,} made-up rows of nobody) and films.txt were written into the folder."
-        names = " and ".join(os.path.basename(path) for path in there)
-        return f"There is a {names} in the folder already: nothing was written."
-
-    def _in_turn(self, work: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> dict[str, Any]:
-        if not self._plans.acquire(timeout=self._limits.plan_seconds):
-            raise BusyError("the studio is busy with other plans; look at the plan again in a moment")
-        try:
-            return work(request)
-        finally:
-            self._plans.release()
-
-    def _plan(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The plan and the word that confirms it."""
-        plan = Offer.of(self._folder, request)
-        before, after = plan.room()
-        self._asked = request
-        form, chances = plan.question, risk(plan.guarantee)
-        name, arguments = self._folder.name(form.ledger), form.arguments
-        return {
-            "confirm": self._work.offer(plan),
-            "k": plan.question.k,
-            "smallest": plan.question.smallest,
-            "q": arguments.get("q"),
-            "candidates": plan.candidates,
-            "by": arguments.get("by", ""),
-            "groups": len(plan.question.groups),
-            "groups_per_user": arguments.get("groups_per_user", 1),
-            "asked_of": terminal_safe(plan.question.subject),
-            "mechanism": plan.mechanism.name,
-            "why": page_words(plan.why[:1].upper() + plan.why[1:] + "."),
-            "guarantee": in_short(plan.guarantee),
-            "price": plan.price(),
-            "consent": plan.consent(name, after),
-            "caution": page_words(caution(plan.guarantee)),
-            "unit": plan.question.unit,
-            "guess": chances.guess,
-            "guess_text": percent(chances.guess),
-            "posterior": [(percent(one), percent(other)) for one, other in chances.posterior],
-            "risk": _risk_in_words(plan),
-            "ledger": name,
-            "share_before": before.share,
-            "share_after": after.share,
-            "booked": _booked(name, before, after),
-            "spent": SPENT if format_of(str(plan.question.table)) == "parquet" else f"{SPENT[:-1]}{UNREADABLE}",
-        }
-
-    def _expected(self, request: dict[str, Any]) -> dict[str, Any]:
-        """How good it would be, on made-up counts."""
-        return expected(Offer.of(self._folder, request), request, self._planner)
-
-    def _told(self, job: PaidJob) -> dict[str, Any]:
-        form, release = job.plan.question, job.release
-        told: dict[str, Any] = {
-            "job": job.name,
-            "state": job.state,
-            "share": math.floor(100 * job.share) / 100,
-            "booked": job.booked,
-        }
-        if job.error:
-            told["error"] = job.error
-        if release is not None and release.receipt is not None:
-            receipt = release.receipt
-            told |= {
-                "k": form.k,
-                "quantiles": "q" in form.arguments,
-                "smallest": form.smallest,
-                "purpose": form.purpose,
-                **_listed(release),
-                "summary": release.summary,
-                "guarantee": in_short(release.guarantee),
-                "mechanism": release.mechanism,
-                "notes": notes_shown(release),
-                "ledger": receipt.ledger,
-                "entry": receipt.entry,
-                "standing": receipt.balance,
-                "share_after": spent_share(receipt.spent, receipt.remaining),
-                "head": receipt.head[:16],
-            }
-        return told
+    connections: int = 32
+    """Open at a time; each has a thread and a descriptor."""
+    silence: float = 15.0
+    """Seconds until a silent connection is closed."""
+    plans: int = 2
+    """Computed at a time; others wait."""
+    plan_seconds: float = 20.0
+    """How long a plan may wait, and how long the process that computes it may take until it is ended."""
 
 
-def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
-    """What came out: one list, or one for each group."""
-    if not isinstance(release, Release):
-        return {"lists": [{"key": terminal_safe(str(key)), **_listed(one)} for key, one in release.items()]}
-    if release.q is not None:
-        names = list(map(quantile_in_words, release.q))
-        return {"items": names, "values": [str(one) for one in release.items or ()], "margins": False, "ordered": False}
-    return {
-        "items": [terminal_safe(label_text(item)) for item in release.items or ()],
-        "values": release.texts().get("value", []),
-        "margins": bool(release.margins),
-        "ordered": release.ordered,
-    }
+class Connections:
+    """So many at a time. A new one takes the place of the one that has waited longest without being served."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._served: dict[socket.socket, bool] = {}
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._served)
+
+    def enter(self, connection: socket.socket) -> bool:
+        """Let one in, if there is room or an idle one makes room; False if all are being served."""
+        with self._changed:
+            if len(self._served) >= self._most:
+                idle = next((one for one, served in self._served.items() if not served), None)
+                if idle is None:
+                    return False
+                with contextlib.suppress(OSError):
+                    idle.shutdown(socket.SHUT_RDWR)  # its thread finds it closed, and leaves
+                if not self._changed.wait_for(lambda: idle not in self._served, GRACE):
+                    return False
+            self._served[connection] = False
+            return True
+
+    def serve(self, connection: socket.socket, served: bool) -> None:
+        """Note whether one is being served: then it may stay. The one that was served last is the last to go."""
+        with self._changed:
+            if self._served.pop(connection, None) is not None:
+                self._served[connection] = served
+
+    def leave(self, connection: socket.socket) -> None:
+        with self._changed:
+            self._served.pop(connection, None)
+            self._changed.notify_all()
 
 
-def _booked(name: str, before: Standing, after: Standing) -> str:
-    """How the ledger stands now and how it would: what is booked, and what is left."""
-    most = "up to " if after.delta and not after.used_up else ""
-    left = f"{most}{after.left_text} will be left" if after.currency == "epsilon" else f"then {after.admits}"
-    booked = f"{number_text(after.booked)} of {number_text(after.of)}"
-    return f"{name}: {before.so_far} is booked now, {booked} with this release; {left}."
-
-
-def _risk_in_words(plan: Offer) -> str:
-    """What it means for one person, in a sentence."""
-    chances, unit = risk(plan.guarantee), plan.question.unit
-    if not chances.posterior:
-        return ""
-    before, after = chances.posterior[0]
-    now = percent(after)
-    was = percent(before)
-    return f"Someone who gave one {unit} a probability of {was} to be in the data can give it at most {now} afterwards."
-
-
-def _handed(way: str, name: str) -> str:
-    """How a file is handed over; its name in any script (RFC 6266), and in letters that every browser reads."""
-    plain = "".join(letter if letter.isascii() and letter not in '"\\%' else "_" for letter in name)
-    whole = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
-    return f'{way}; filename="{plain}"{whole}'
-
-
-def _json(value: dict[str, Any], status: int = 200) -> Answer:
-    return status, "application/json", json.dumps(value).encode(), ""
+GRACE = 5.0
+"""Seconds for a thread to find its connection closed: far more than it takes."""
 
 
 MOST_BYTES = 1 << 20
@@ -326,8 +128,8 @@ class Studio(ThreadingHTTPServer):
         self.folder = folder
         self.limits = limits or Limits()
         self.connections = Connections(self.limits.connections)
-        self.answers = Answers(folder, self.limits)
-        self._log = log or _to_stderr
+        self.answers = Answers(folder, self.limits.plans, self.limits.plan_seconds)
+        self._log = log or (lambda line: print(line, file=sys.stderr, flush=True))
         self._log_lock = threading.Lock()
 
     def server_bind(self) -> None:
@@ -394,29 +196,26 @@ class Handler(BaseHTTPRequestHandler):
 
     def _serve(self, method: str) -> None:
         try:
-            route = self._admitted(method)
+            route = self._admit(method)
             request = self._body() if method == "POST" else None
             self.server.connections.serve(self.connection, True)  # not before: a body that trickles in is no work
-            if request is not None:
-                status, kind, body, handed = self.server.answers.post(route, request)
-            else:
-                status, kind, body, handed = self.server.answers.get(route)
+            answers = self.server.answers
+            answer = answers.get(route) if request is None else answers.post(route, request)
         except RefusedError as error:
             self._refuse(error.status, error.word)
             return
         except BusyError as error:
-            status, kind, handed, body = 503, "application/json", "", json.dumps({"error": str(error)}).encode()
-        except SAID as error:
-            status, kind, handed = 400, "application/json", ""
-            body = json.dumps({"error": self.server.folder.words(error)}).encode()
+            answer = answer_json({"error": str(error)}, 503)
+        except OURS as error:
+            answer = answer_json({"error": self.server.folder.words(error)}, 400)
         except Exception as error:  # its words might show something
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"failed: {type(error).__name__}")
             return
-        self._send(status, kind, body, handed)
+        self._send(answer)
         self.server.connections.serve(self.connection, False)
-        self.server.say(f"{method} {route[0] if status != 404 else 'unknown'} {status}")
+        self.server.say(f"{method} {route[0] if answer.status != 404 else 'unknown'} {answer.status}")
 
-    def _admitted(self, method: str) -> tuple[str, ...]:
+    def _admit(self, method: str) -> tuple[str, ...]:
         """The parts of the path after the token, if the request may come in at all."""
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
@@ -476,24 +275,25 @@ class Handler(BaseHTTPRequestHandler):
         """One word, and the connection ends: what is left of the request is not read."""
         self.close_connection = True
         self.server.say(f"{word} {status.value}")
-        kind, body = "application/json", json.dumps({"error": status.phrase}).encode()
+        answer = answer_json({"error": status.phrase}, status)
         if word == TOKEN and self.command == "GET" and "text/html" in self.headers.get("Accept", ""):
-            kind, body = "text/html; charset=utf-8", LOST  # somebody with an old bookmark, who reads no JSON
-        self._send(status, kind, body, "", closing=True)
+            answer = Answer(LOST, "text/html; charset=utf-8", status=status)  # an old bookmark; nobody reads JSON
+        self._send(answer, closing=True)
 
-    def _send(self, status: int, kind: str, body: bytes, handed: str, *, closing: bool = False) -> None:
-        self.send_response_only(status)
-        headers = {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}
-        headers["Content-Security-Policy"] = "frame-ancestors 'none'" if kind.startswith("text/html") else "sandbox"
-        if handed:  # a report that is looked at runs nothing, and has an origin of its own
-            headers["Content-Disposition"] = handed
-            headers["Content-Security-Policy"] = "sandbox"
+    def _send(self, answer: Answer, *, closing: bool = False) -> None:
+        self.send_response_only(answer.status)
+        headers = {**HEADERS, "Content-Type": answer.kind, "Content-Length": str(len(answer.body))}
+        # A report that is looked at runs nothing, and has an origin of its own.
+        framed = answer.kind.startswith("text/html") and not answer.disposition
+        headers["Content-Security-Policy"] = "frame-ancestors 'none'" if framed else "sandbox"
+        if answer.disposition:
+            headers["Content-Disposition"] = answer.disposition
         if closing:
             headers["Connection"] = "close"
         for key, value in headers.items():
             self.send_header(key, value)
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(answer.body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What the standard library refuses (broken request lines, other methods, endless headers): as we do."""
@@ -501,7 +301,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Only `say` writes: the standard lines would hold the path, and the token with it."""
-
-
-def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

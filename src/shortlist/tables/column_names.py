@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shortlist._text import meant
+from shortlist._text import suggest
 from shortlist.errors import bad_value
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.dialect import separator_hint
@@ -32,7 +32,7 @@ def check_there(
     several = role == "item" and told and {part.strip() for part in name.split(",")} <= {*names}
     hints = (
         "; several columns are $item=[...]" if several else "",
-        meant(name, names) if told and name not in names else "",
+        suggest(name, names) if told and name not in names else "",
         "" if declared else separator_hint(names, all_wanted),
         f"; a text goes in single quotes, as in = '{name}'" if as_text else "",
         "; write it as the table does" if told else NO_NAMES,

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from shortlist._files import check_path, literal, note_engine, quoted, spill_folder
 from shortlist._runtime import IMPORTS
-from shortlist._text import meant
+from shortlist._text import suggest
 from shortlist.errors import bad_value
 from shortlist.tables import sql
 from shortlist.tables.dialect import MARK, PLAIN, Dialect, TextForm
@@ -155,7 +155,7 @@ def _files(path: str) -> list[str]:
 def near_file(path: str) -> str:
     """The end of a sentence that says which file may be meant by a path where there is none; empty if nobody knows."""
     try:
-        return meant(os.path.basename(path), sorted(os.listdir(os.path.dirname(path) or ".")))
+        return suggest(os.path.basename(path), sorted(os.listdir(os.path.dirname(path) or ".")))
     except OSError:
         return ""
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.errors import bad_type, bad_value
-from shortlist.scores import Grid
+from shortlist.scores import Grid, PerUser
 from shortlist.tables.column_names import check_there
 from shortlist.tables.column_types import Kind, Row, is_number, kind_of
 from shortlist.tables.groups.grouping import Grouping
-
-PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
 
 TOKENS = 1 << 16
 """What one vote is shared in: whole tokens, which add up to this for every person."""

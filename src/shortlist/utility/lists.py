@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.noise import GUMBEL
+from shortlist.exact.noise import GUMBEL, Noise
 from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, ladder, times
-from shortlist.mechanisms.lists import Alone, ListGuard
+from shortlist.mechanisms.lists import ListGuard
 from shortlist.sampling.sets import ListSwitch
 from shortlist.scores import Scores
 from shortlist.utility.effort import is_rough
@@ -22,7 +22,7 @@ from shortlist.utility.race import OneshotDistribution
 from shortlist.utility.sets import matters, mixed
 
 if TYPE_CHECKING:
-    from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
+    from shortlist.mechanisms.lists import BestList, GuardedListTopK
 
 RARE = 1e-13
 """Levels whose chances together are below this are left out of sums, and the rest is raised to 1."""
@@ -354,45 +354,33 @@ class GuardedListDistribution:
         return lists + guard * self.one_shot.inclusion() if matters(guard) else lists
 
 
-def joint(mechanism: JointTopK, scores: Scores) -> SequenceDistribution:
-    """Return the distribution of the sequence, drawn in proportion to e^(-rate loss)."""
-    sequences, candidates = mechanism._sequences(scores)
-    support = levels(sequences.steps, sequences.rate)
-    return SequenceDistribution(support, support.chances, candidates, len(scores))
-
-
-def ordered_canonical(mechanism: OrderedCanonicalTopK, scores: Scores) -> SequenceDistribution:
-    """Return the distribution of the list, under Gumbel or exponential noise."""
-    steps, candidates = ladder(scores._numbers, mechanism.k, gap=True)
+def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:
+    """Return the distribution of the list of the noisy maximum."""
+    steps, candidates = ladder(scores._numbers, mechanism.k, gap=mechanism.gap)
     support = levels(steps, mechanism._rate(scores) * steps.unit)
-    chances = support.chances if mechanism._kind == GUMBEL else race_chances(support)
-    return SequenceDistribution(support, chances, candidates, len(scores))
+    return SequenceDistribution(support, chances_beside(mechanism._kind, support), candidates, len(scores))
 
 
 def guarded_list(mechanism: GuardedListTopK, scores: Scores) -> GuardedListDistribution:
     """Return the distribution of the list: of the race beside its guard, and of one-shot top-k."""
-    run = mechanism._prepared(scores)
-    support = levels(run.steps, run.rate)
+    run = mechanism._run(scores)
+    support, one_shot = levels(run.steps, run.rate), run.fallback
     lists = SequenceDistribution(support, chances_beside(run.lists, support), run.candidates, len(scores))
-    return GuardedListDistribution(lists, OneshotDistribution.of(scores.values, mechanism.k, run.scale, run.noise))
+    values = scores.values
+    return GuardedListDistribution(lists, OneshotDistribution.of(values, mechanism.k, one_shot.scale, one_shot.noise))
 
 
-def chances_beside(lists: ListGuard | ListSwitch | Alone | None, support: Levels) -> Floats:
+def chances_beside(lists: ListGuard | ListSwitch | Noise | None, support: Levels) -> Floats:
     """Return P[a list of this level is released], for every level, beside what decides about lists."""
     match lists:
+        case None:
+            return np.zeros(len(support.losses))
         case ListGuard() as guard:
             return race_chances(support, sum(guard.bounds(fine=True)) / 2, float(guard.a))
         case ListSwitch() as switch:
             log_odds = sum(switch.bounds(fine=True)) / 2
             return support.chances * math.exp(-float(np.logaddexp(0.0, -log_odds)))
-        case Alone(noise):
-            return support.chances if noise == GUMBEL else race_chances(support)
-        case _:
-            return np.zeros(len(support.losses))
+    return support.chances if lists == GUMBEL else race_chances(support)
 
 
-DISTRIBUTIONS: dict[str, Any] = {
-    "JointTopK": joint,
-    "OrderedCanonicalTopK": ordered_canonical,
-    "GuardedListTopK": guarded_list,
-}
+DISTRIBUTIONS: dict[str, Any] = {"BestList": best_list, "GuardedListTopK": guarded_list}

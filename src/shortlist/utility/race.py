@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.errors import bad_value
-from shortlist.exact.noise import EXPONENTIAL, GAUSSIAN, GUMBEL, Noise
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
-from shortlist.mechanisms.base import check_noise
-from shortlist.mechanisms.race import WeightedMax
 from shortlist.scores import Scores
 from shortlist.utility.effort import among, is_rough
 from shortlist.utility.quadrature import (
@@ -43,9 +41,8 @@ from shortlist.utility.quadrature import (
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 
 if TYPE_CHECKING:
-    from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
-    from shortlist.mechanisms.race import NoisyMax, OneshotTopK
-    from shortlist.mechanisms.values import NoisyHistogram
+    from shortlist.mechanisms.gaps import ExponentialWithGap
+    from shortlist.mechanisms.race import NoisyMax, NoisyRace
 
 Complexes: TypeAlias = NDArray[np.complex128]
 
@@ -775,61 +772,32 @@ class WinnerDistribution:
         return Quality(top=right, great=right, good=right, recall=right)
 
 
+def noisy_race(mechanism: NoisyRace[Any], scores: Scores) -> OneshotDistribution:
+    """Return the distribution of who is released: gaps and values change nothing of it."""
+    noise, scale = mechanism._noise_for(scores)
+    return OneshotDistribution.of(scores.values, mechanism._winners, scale, noise)
+
+
 def noisy_max(mechanism: NoisyMax, scores: Scores) -> OneshotDistribution | WinnerDistribution:
     """Return the distribution of the winner; with a prior, of scores that are ahead by the logarithms of weights."""
-    top, values = mechanism._top_one, scores.values
-    if isinstance(top, WeightedMax):
-        return WinnerDistribution(winner_probabilities(top.positions(scores), GUMBEL), values == values.max())
-    noise = GAUSSIAN if mechanism.noise == "gaussian" else check_noise(mechanism.noise)
-    return OneshotDistribution.of(values, 1, top._scale(scores), noise)
+    if mechanism.prior is None:
+        return noisy_race(mechanism, scores)
+    chances = winner_probabilities(mechanism.positions(scores), GUMBEL)
+    return WinnerDistribution(chances, scores.values == scores.values.max())
 
 
 def exponential_with_gap(mechanism: ExponentialWithGap, scores: Scores) -> WinnerDistribution:
     """Return the distribution of the winner; a winner that was given wins."""
-    values = scores.values
     if mechanism.winner is None:
-        chances = OneshotDistribution.of(values, 1, mechanism._scale(scores), GUMBEL).winners()
+        chances = noisy_race(mechanism, scores).winners()
     else:
-        chances = np.zeros(len(values))
+        chances = np.zeros(len(scores))
         chances[mechanism._place(scores)] = 1.0
-    return WinnerDistribution(chances, values == values.max())
-
-
-def oneshot(mechanism: OneshotTopK, scores: Scores) -> OneshotDistribution:
-    """Return the distribution of one-shot top-k."""
-    noise = check_noise(mechanism.noise)
-    return OneshotDistribution.of(scores.values, mechanism.k, mechanism._scale(scores), noise)
-
-
-def with_gaps(mechanism: TopKWithGaps, scores: Scores) -> OneshotDistribution:
-    """Return that of one-shot top-k: gaps change nothing of who is released."""
-    noise = check_noise(mechanism.noise)
-    return OneshotDistribution.of(scores.values, mechanism.k, mechanism._scale(scores), noise)
-
-
-def measured(mechanism: MeasuredTopK, scores: Scores) -> OneshotDistribution:
-    """Return that of one-shot top-k: gaps and values change nothing of who is released."""
-    noise = check_noise(mechanism.noise)
-    return OneshotDistribution.of(scores.values, mechanism.k, mechanism._scales(scores)[0], noise)
-
-
-def gumbel_values(mechanism: GumbelTopKValues, scores: Scores) -> OneshotDistribution:
-    """Return that of one-shot top-k: values change nothing of who is released."""
-    return OneshotDistribution.of(scores.values, mechanism.k, mechanism.scale(scores), GUMBEL)
-
-
-def histogram(mechanism: NoisyHistogram, scores: Scores) -> OneshotDistribution:
-    """Return that of one-shot top-k: values change nothing of who is released."""
-    noisy = mechanism.noise(scores)
-    return OneshotDistribution.of(scores.values, mechanism.k, noisy.scale, noisy.noise)
+    return WinnerDistribution(chances, scores.values == scores.values.max())
 
 
 DISTRIBUTIONS: dict[str, Any] = {
+    "NoisyRace": noisy_race,
     "NoisyMax": noisy_max,
-    "OneshotTopK": oneshot,
-    "TopKWithGaps": with_gaps,
-    "MeasuredTopK": measured,
-    "GumbelTopKValues": gumbel_values,
     "ExponentialWithGap": exponential_with_gap,
-    "NoisyHistogram": histogram,
 }

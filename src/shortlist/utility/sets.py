@@ -14,7 +14,7 @@ from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import to_float
 from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run, log_sum, rank_scores, relevant, settle
-from shortlist.mechanisms.sets import negated
+from shortlist.mechanisms.sets import negate
 from shortlist.sampling.sets import Switch, round_up
 from shortlist.scores import Scores
 from shortlist.utility.effort import is_rough
@@ -579,7 +579,7 @@ class GuardedSetDistribution:
         if not self.run.mirrored:
             return ranking
         k, rate = len(self.run.finite) - ranking.k, ranking.inner + ranking.outer
-        return rank_scores(negated(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
+        return rank_scores(negate(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
 
     @property
     def _one_shot(self) -> OneshotDistribution:
@@ -604,7 +604,7 @@ def guarded(
     mechanism: GuardedTopK, scores: Scores
 ) -> GuardedSetDistribution | SubsetDistribution | EveryoneDistribution:
     """Return the distribution of the set; without a guard it is that of canonical top-k."""
-    run = mechanism._prepared(scores)
+    run = mechanism._run(scores)
     return canonical(mechanism._canonical, scores) if run is None else GuardedSetDistribution(run, len(scores))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.audit.enumeration import alike
+from shortlist.audit import alike
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.noise import piecewise_noise
@@ -38,7 +38,6 @@ def log_ratios(law_of, d, monotone, top=2):
     return np.array([law(x) - law(y) for x, y in pairs(d, monotone, top)])
 
 
-@pytest.mark.some
 @kind
 @pytest.mark.parametrize("noise", ALL, ids=[noise.name for noise in ALL])
 def test_every_noise_keeps_epsilon(noise, monotone):

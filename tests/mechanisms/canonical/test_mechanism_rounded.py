@@ -9,13 +9,11 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import PureDP
-from shortlist.audit.certified.base import PRECISION, Law, choice_law
-from shortlist.audit.certified.sets import utilities_in_users
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove, prove_mechanism
+from shortlist.audit.certified import base, sets
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.testing import seeded
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
 NOISES = ["gumbel", "exponential"]
@@ -44,7 +42,7 @@ def test_the_rounded_loss_is_proved_on_a_box(k, monotone, noise):
 def test_the_rounded_loss_is_proved_for_scores_between_whole_users(noise):
     """Where rounding does something: a difference of 1/2 counts as a whole user."""
     mechanism = rounded(1, noise=noise)
-    law = cache(lambda x: law_of(mechanism, sl.Scores([value / 2 for value in x])))
+    law = cache(lambda x: certify(mechanism, sl.Scores([value / 2 for value in x])))
     proof = prove(law, in_halves(3, 1), mechanism.charge)
     assert proof.holds, proof.violation
     assert proof.log_ratio > 0.5
@@ -55,9 +53,9 @@ def test_steps_of_two_users_are_refuted():
 
     @cache
     def law(x, steps):
-        with ctx.workprec(PRECISION):
-            u = utilities_in_users(x, 2, 2 * steps)  # general scores of sensitivity 1: R = 2
-            return Law(dict(zip(u, choice_law([value / 2 for value in u.values()], "gumbel"), strict=True)))
+        with ctx.workprec(base.PRECISION):
+            u = sets.utilities_in_users(x, 2, 2 * steps)  # general scores of sensitivity 1: R = 2
+            return Law(dict(zip(u, base.choice_law([value / 2 for value in u.values()], "gumbel"), strict=True)))
 
     box = list(product(range(3), repeat=4))
     pairs = [(x, tuple(np.add(x, move).tolist())) for x in box[::3] for move in product((-1, 1), repeat=4)]
@@ -65,8 +63,8 @@ def test_steps_of_two_users_are_refuted():
     assert not prove(lambda x: law(x, 2), pairs, PureDP(1.0)).holds
 
 
+@full_size
 @pytest.mark.traced
-@pytest.mark.some
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("values", [[3.0, 1.5, 1.2, 0.25], [2, 2, 1, 1], [5.0, 4.9, 4.8, 4.7, 0.0]], ids=str)
@@ -74,11 +72,11 @@ def test_sets_are_drawn_with_their_certified_chances(values, monotone, noise):
     """Losses of whole monotone scores are whole steps, where exact arithmetic decides what they are rounded to."""
     mechanism, scores = rounded(noise=noise, epsilon=2.0), sl.Scores(values, monotone=monotone)
     laws = [
-        of_kind(Law, law_of(one, scores)).chances for one in (mechanism, CanonicalTopK(k=2, epsilon=0.5, noise=noise))
+        of_kind(Law, certify(one, scores)).chances for one in (mechanism, CanonicalTopK(k=2, epsilon=0.5, noise=noise))
     ]
     exact = mechanism.probabilities(scores)
     assert max(abs(chance - float(laws[0][key])) for key, chance in exact.items()) < 1e-12
-    drawn = mechanism.release_many(scores, draws=6_000, rng=seeded(1))
+    drawn = mechanism.release_many(scores, draws=sized(2_000, full=6_000), rng=seeded(1))
     counts = [int((drawn == key).all(axis=1).sum()) for key in exact]
     assert_law(counts, list(exact.values()), wrong=[float(laws[1][key]) for key in exact])
 

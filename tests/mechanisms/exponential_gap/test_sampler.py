@@ -11,8 +11,7 @@ from scipy.stats import kstest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.audit.prove import law_of
+from shortlist.audit import alike, certify, neighbours, prove
 from shortlist.mechanisms import ExponentialWithGap, NoisyMax
 from shortlist.testing import seeded
 from tests.helpers.typed import present
@@ -24,7 +23,7 @@ def test_the_lead_of_a_given_winner_keeps_epsilon_on_a_box(winner, monotone):
     mechanism = ExponentialWithGap(epsilon=1.0, winner=winner)
 
     def law(x):
-        return law_of(mechanism, Scores(list(x), monotone=monotone))
+        return certify(mechanism, Scores(list(x), monotone=monotone))
 
     pairs = list(neighbours(3, 2, monotone=monotone, everywhere=True))
     same = partial(alike, exchangeable=False, shift_invariant=True)

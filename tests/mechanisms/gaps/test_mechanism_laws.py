@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, certify
 from shortlist.mechanisms import (
     ExponentialWithGap,
     GumbelTopKValues,
@@ -25,7 +24,6 @@ from tests.helpers.typed import of_kind
 X = [5.0, 3.5, 3.0, 0.0, -1.0, -np.inf]
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 @pytest.mark.parametrize("k", [1, 3])
 def test_gaps_and_values_change_nothing_of_who_is_released(noise, k):
@@ -63,7 +61,7 @@ def test_the_winner_with_its_gap_is_that_of_the_exponential_mechanism():
 def test_ranks_have_the_certified_law(more):
     x, mechanism = [9, 7, 3, 2], LargeGap(epsilon=2.0, **more)
     words: Any = {"monotone": True}
-    certified = of_kind(Law, law_of(mechanism, Scores(x, **words))).chances
+    certified = of_kind(Law, certify(mechanism, Scores(x, **words))).chances
     found = mechanism.probabilities(x, **words)
     assert found.sum() == pytest.approx(1.0)
     for rank, chance in enumerate(found, 1):

@@ -9,7 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
 from shortlist.mechanisms import MeasuredTopK
 from shortlist.mechanisms.gaps import DEVIATIONS, least_variance_split
 from shortlist.testing import seeded

@@ -5,7 +5,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, PureDP, Scores
-from shortlist.audit.certified.sets import law_of_guarded_set as certified_law
+from shortlist.audit.certified import sets
 from shortlist.mechanisms import GuardedTopK
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present
@@ -18,7 +18,7 @@ budgets = pytest.mark.parametrize("budget", BUDGETS.values(), ids=list(BUDGETS))
 
 def law_of(budget):
     """P[each set with the way it went], 1 for one-shot, in balls."""
-    chances = certified_law(GuardedTopK(k=3, budget=budget), SCORES).chances
+    chances = sets.law_of_guarded_set(GuardedTopK(k=3, budget=budget), SCORES).chances
     return {(*chosen, int(used == "one-shot")): float(chance) for (chosen, used), chance in chances.items()}
 
 

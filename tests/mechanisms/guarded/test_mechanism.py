@@ -14,8 +14,7 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, certify
 from shortlist.exact.reals import ball
 from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
@@ -107,7 +106,7 @@ def test_faint_junk_has_rough_bounds_until_they_are_asked_to_be_fine():
 def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
     """2^60 - 200 + 7 j: all losses are one float, and the exact weight of the junk is not that of the first."""
     x = np.array([2**60] * 3 + [200 - 7 * n for n in range(8)])
-    guard = present(GuardedTopK(k=3, epsilon=2.0**-58)._prepared(Scores(x, monotone=True))).guard
+    guard = present(GuardedTopK(k=3, epsilon=2.0**-58)._run(Scores(x, monotone=True))).guard
     assert len(list(guard.junk.runs(-math.inf))) > len(guard.junk.first)
     with ctx.workprec(300):
         loss, k = guard.ranking.loss, 3
@@ -119,7 +118,7 @@ def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
 def test_what_the_exact_weight_leaves_out_is_in_its_ball():
     """Most of the junk is too light for the precision: it is not summed, and the ball has room for it."""
     x = np.repeat(np.arange(400, 0, -5), 2)
-    guard = present(GuardedTopK(k=30, epsilon=0.9)._prepared(Scores(x, monotone=True))).guard
+    guard = present(GuardedTopK(k=30, epsilon=0.9)._run(Scores(x, monotone=True))).guard
     with ctx.workprec(500):
         runs = list(guard.junk.runs(-math.inf))
         mass = sum((size * (-ball(guard.ranking.loss(i, 30 + j))).exp() for i, j, size in runs), arb(0))
@@ -162,9 +161,7 @@ def test_the_weight_of_the_junk_is_bracketed():
 )
 def test_the_weight_of_the_junk_on_real_data(shared_data, name, k, epsilon, v, monkeypatch):
     monkeypatch.setattr(mechanism, "gamma_of", lambda k, budget: Fraction(1, 2))  # as the table has it
-    run = present(
-        GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
-    )
+    run = present(GuardedTopK(k=k, epsilon=epsilon)._run(Scores(np.load(shared_data / f"{name}.npy"), monotone=True)))
     assert run.guard.low - 1e-7 <= v <= run.guard.high + 1e-7
 
 
@@ -179,9 +176,7 @@ def test_the_weight_of_the_junk_on_real_data(shared_data, name, k, epsilon, v, m
 )
 def test_utility_on_real_data_is_that_of_the_table(shared_data, name, k, epsilon, a, wanted, monkeypatch):
     monkeypatch.setattr(mechanism, "gamma_of", lambda k, budget: Fraction(1, 2))  # as the table has it
-    run = present(
-        GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
-    )
+    run = present(GuardedTopK(k=k, epsilon=epsilon)._run(Scores(np.load(shared_data / f"{name}.npy"), monotone=True)))
     ranking, v = run.guard.ranking, (run.guard.low + run.guard.high) / 2
     law, guard = guarded_chances(ranking.classes(), v, a, cuts_of(ranking))
     found = quality_of(ranking, law)
@@ -201,7 +196,6 @@ def test_utility_matches_draws_on_both_sides_of_the_mirror(k):
     assert m.success_probability(x, monotone=True) == pytest.approx(found.top, abs=1e-9)
 
 
-@pytest.mark.some
 @full_size
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
 @pytest.mark.parametrize("x", [[5, 4, 3, 3, 2, 1, 0, 0, 0], [9, 7, 6, 4, 4, 4, 4, 1, 0]], ids=["low tie", "tie across"])
@@ -326,9 +320,9 @@ def test_below_the_collapse_it_keeps_what_canonical_loses():
 
 def test_more_than_half_is_the_mirror_image():
     values = crowd(20, 6, 5)
-    run = present(GuardedTopK(k=14, epsilon=1.0)._prepared(Scores(values, monotone=True)))
+    run = present(GuardedTopK(k=14, epsilon=1.0)._run(Scores(values, monotone=True)))
     assert run.mirrored
-    mirrored = present(GuardedTopK(k=6, epsilon=1.0)._prepared(Scores(-values, monotone=True)))
+    mirrored = present(GuardedTopK(k=6, epsilon=1.0)._run(Scores(-values, monotone=True)))
     assert run.guard.low == pytest.approx(mirrored.guard.low)
     for seed in range(20):
         first = GuardedTopK(k=14, epsilon=1.0).release(values, monotone=True, rng=sl.testing.seeded(seed))
@@ -384,7 +378,7 @@ def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k):
     ways = [("canonical", "one-shot")[one] for one in present(drawn.chosen)[:, 0].tolist()]
     found = Counter(zip(map(tuple, drawn.indices.tolist()), ways, strict=True))
     law, wrong = (
-        of_kind(Law, law_of(one, scores)).chances for one in (m, GuardedTopK(k=k, epsilon=sized(2.5, full=2.2)))
+        of_kind(Law, certify(one, scores)).chances for one in (m, GuardedTopK(k=k, epsilon=sized(2.5, full=2.2)))
     )
     assert set(found) <= set(law)
     laws = ([float(chances[y]) for y in law] for chances in (law, wrong))

@@ -13,8 +13,7 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.exact.noise import GUMBEL
 from shortlist.exact.reals import ball
 from shortlist.exact.subsets import rank_scores
@@ -250,7 +249,6 @@ WRONGLY: dict[str, Any] = {
 }
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("budget", [ApproxDP(0.5, 0.02), ZCDP(0.3)], ids=str)
 @pytest.mark.parametrize("part", WRONGLY)
 def test_a_wrong_calibration_is_refuted(budget, part, monkeypatch):
@@ -280,7 +278,7 @@ def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k, budget, other
     ways = [("canonical", "one-shot")[one] for one in present(drawn.chosen)[:, 0].tolist()]
     assert 0.02 < ways.count("canonical") / len(ways) < 0.98
     found = Counter(zip(map(tuple, drawn.indices.tolist()), ways, strict=True))
-    law, wrong = (of_kind(Law, law_of(GuardedTopK(k=k, budget=one), scores)).chances for one in (budget, other))
+    law, wrong = (of_kind(Law, certify(GuardedTopK(k=k, budget=one), scores)).chances for one in (budget, other))
     assert set(found) <= set(law)
     laws = [[float(chances[y]) for y in law] for chances in (law, wrong)]
     assert_law([found[y] for y in law], laws[0], wrong=laws[1])
@@ -372,7 +370,7 @@ def test_every_measure_of_utility_tells_the_same_story(k, budget):
     assert inclusion.sum() == pytest.approx(k, abs=1e-8)
     assert correct @ np.arange(k + 1) / k == pytest.approx(quality.recall, abs=1e-8)
     assert inclusion[np.array(x) >= sorted(x)[-k]].sum() / k == pytest.approx(quality.recall, abs=1e-8)
-    law = of_kind(Law, law_of(m, scores)).chances.items()
+    law = of_kind(Law, certify(m, scores)).chances.items()
     held = [sum(float(p) for (y, _), p in law if i in y) for i in range(len(x))]
     np.testing.assert_allclose(inclusion, held, atol=1e-8)
 
@@ -413,7 +411,7 @@ def test_without_an_epsilon_there_is_no_guard():
     m, x = GuardedTopK(k=4, budget=ApproxDP(0.0, 1e-3)), np.arange(12)
     assert m.guard_probability(x, monotone=True) == 0
     assert m.quality(x, monotone=True) == CanonicalTopK(k=4, budget=m.budget).quality(x, monotone=True)
-    assert of_kind(Law, law_of(GuardedTopK(k=3, budget=ApproxDP(0.0, 1e-3)), Scores([3, 2, 1, 1, 0, 0, 0]))).chances
+    assert of_kind(Law, certify(GuardedTopK(k=3, budget=ApproxDP(0.0, 1e-3)), Scores([3, 2, 1, 1, 0, 0, 0]))).chances
 
 
 @pytest.mark.parametrize("budget", [ApproxDP(1e-4, 1e-6), ZCDP(1e-9)], ids=str)
@@ -452,7 +450,7 @@ def test_the_bounds_of_no_collapse_hold_under_zcdp(seed):
     rng = np.random.default_rng(seed)
     x = np.sort(rng.integers(0, 30, 9))[::-1]
     m = GuardedTopK(k=3, budget=ZCDP(float(rng.choice([0.05, 0.5, 3.0]))))
-    run = present(m._prepared(Scores(x, monotone=True)))
+    run = present(m._run(Scores(x, monotone=True)))
     law, one_shot = GuardedSetDistribution(run, len(x)).chances(run.guard.ranking)
     plain = 1 / (1 + math.exp(2 * (run.guard.low + run.guard.high) + 16))  # P_J, from t (lead - tau)
     junk = plain * (1 - one_shot)

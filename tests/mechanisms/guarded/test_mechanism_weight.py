@@ -10,9 +10,8 @@ from scipy.special import gammaln, logsumexp
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
-from shortlist.audit.certified import sets as certified
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
+from shortlist.audit.certified import sets
 from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms import sets as module
 from shortlist.mechanisms.sets import gamma_of, junk_from, rho_of, share_of
@@ -47,12 +46,11 @@ def test_g_is_public_and_the_same_with_a_delta_as_without():
     assert {gamma_of(k, ZCDP(1.0)) for k in (3, 30, 31, 1000)} == {Fraction(1, 2)}
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("k", [3, 4])
 @pytest.mark.parametrize("budget", [PureDP(1.5), ApproxDP(1.5, 0.05)], ids=str)
 def test_the_certified_law_of_the_race_is_the_enumeration(k, budget):
     """Of the winners, and of the losers where they are fewer."""
-    law = of_kind(Law, law_of(GuardedTopK(k=k, budget=budget), Scores(X, monotone=True))).chances
+    law = of_kind(Law, certify(GuardedTopK(k=k, budget=budget), Scores(X, monotone=True))).chances
     wanted = raced(X, k, 1.5)
     for y, p in wanted.items():
         if y is not None:
@@ -75,7 +73,7 @@ def test_every_exact_measure_is_that_of_the_certified_law(k, budget, x):
     """Recall, inclusion and numbers correct, on both sides of the mirror, where g and 1 - g change places."""
     m, scores, kth = GuardedTopK(k=k, budget=budget), Scores(x, monotone=True), sorted(x)[-k]
     correct, inclusion, right = np.zeros(k + 1), np.zeros(len(x)), 0.0
-    for (y, _), p in of_kind(Law, law_of(m, scores)).chances.items():
+    for (y, _), p in of_kind(Law, certify(m, scores)).chances.items():
         correct[sum(x[i] >= kth for i in y)] += float(p)
         inclusion[list(y)] += float(p)
         right += float(p) * (sorted(x[i] for i in y) == sorted(x)[-k:])
@@ -99,7 +97,7 @@ def test_draws_have_g_of_three_fifths_and_not_one_half(k):
 @pytest.mark.parametrize(("name", "k", "epsilon"), [("NETFLIX.n17770", 10, 0.002), ("HEPTH.n4096", 30, 0.5)])
 def test_the_weight_of_the_junk_is_the_sum_over_all_classes(shared_data, name, k, epsilon):
     x = np.sort(np.load(shared_data / f"{name}.npy").astype(float))[::-1]
-    run = present(GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(x, monotone=True)))
+    run = present(GuardedTopK(k=k, epsilon=epsilon)._run(Scores(x, monotone=True)))
     i, j = np.meshgrid(np.arange(k), np.arange(len(x) - k), indexing="ij")
     junk = i * j > ((1 - float(rho_of(k, PureDP(1.0)))) * k - 1) * (i + j) + 1e-9
     loss = 0.4 * (x[k - 1 - i] - x[k]) + 0.6 * (x[k - 1] - x[k + j])
@@ -144,13 +142,13 @@ def test_a_set_costs_epsilon_and_the_guard_its_share_at_three_fifths():
 def test_every_g_keeps_every_budget_on_a_box(budget, gamma, monkeypatch):
     """Privacy does not rest on which g is taken (Theorem 73): also under zCDP, where it is 1/2."""
     monkeypatch.setattr(module, "gamma_of", lambda k, budget: gamma)
-    monkeypatch.setattr(certified, "_gamma", lambda k, budget: gamma)
+    monkeypatch.setattr(sets, "_gamma", lambda k, budget: gamma)
     m = GuardedTopK(k=3, budget=budget)
     for monotone in sized((True,), full=(True, False)):
         proof = prove_mechanism(m, d=6, top=1, monotone=monotone)
         assert proof.holds, proof.violation
     scores = Scores((9, 8, 7, 5, 3, 1, 0), monotone=True)
-    law = of_kind(Law, law_of(m, scores)).chances
+    law = of_kind(Law, certify(m, scores)).chances
     guard = sum(float(p) for (_, used), p in law.items() if used == "one-shot")
     assert m.guard_probability(scores) == pytest.approx(guard, abs=1e-8)
 

@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified.lists import law_of_guarded_list as law
+from shortlist.audit.certified import sets
 from shortlist.exact import sequences as sequence_junk
 from shortlist.exact.sequences import ladder
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, OneshotTopK, OrderedCanonicalTopK
@@ -30,7 +30,7 @@ cases = pytest.mark.parametrize(("x", "epsilon"), CASES)
 
 
 def chances(mechanism, scores):
-    return {outcome: float(p) for outcome, p in law(mechanism, scores).chances.items()}
+    return {outcome: float(p) for outcome, p in sets.law_of_guarded_list(mechanism, scores).chances.items()}
 
 
 def counted(mechanism, scores, index, seed, draws=3000):

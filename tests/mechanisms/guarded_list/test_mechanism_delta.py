@@ -7,8 +7,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified.lists import law_of_guarded_list as law
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
+from shortlist.audit.certified import sets
 from shortlist.choose import choose_method
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
@@ -25,7 +25,7 @@ cases = pytest.mark.parametrize(("x", "budget"), CASES, ids=str)
 
 
 def chances(mechanism, scores):
-    return {outcome: float(p) for outcome, p in law(mechanism, scores).chances.items()}
+    return {outcome: float(p) for outcome, p in sets.law_of_guarded_list(mechanism, scores).chances.items()}
 
 
 def test_gumbel_noise_has_the_largest_e_that_fits_what_is_left():

@@ -8,9 +8,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.certified import lists as certified
-from shortlist.audit.certified.lists import law_of_guarded_list as law
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
+from shortlist.audit.certified import sets
 from shortlist.choose import choose_method
 from shortlist.exact.noise import GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
@@ -34,7 +33,7 @@ cases = pytest.mark.parametrize(("x", "rho"), CASES)
 
 
 def chances(mechanism, scores):
-    return {outcome: float(p) for outcome, p in law(mechanism, scores).chances.items()}
+    return {outcome: float(p) for outcome, p in sets.law_of_guarded_list(mechanism, scores).chances.items()}
 
 
 def counted(mechanism, scores, exact, seed, draws):
@@ -92,12 +91,11 @@ def test_utility_is_that_of_the_certified_law(x, rho):
     assert mechanism.least_order_probability(scores) == pytest.approx(in_order, abs=1e-8)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 @pytest.mark.parametrize(("rho", "tau"), [(0.05, 40), (0.05, 0), (2.0, 0)])
 def test_it_keeps_its_budget_on_a_box(rho, tau, monotone, monkeypatch):
     """Whatever tau is: at 0 both ways are likely on scores that differ little."""
-    monkeypatch.setattr(certified, "SWITCH_TAU", Fraction(tau))
+    monkeypatch.setattr(sets, "LIST_SWITCH_TAU", Fraction(tau))
     proof = prove_mechanism(GuardedListTopK(k=2, budget=ZCDP(rho)), d=4, top=1, monotone=monotone)
     assert proof.holds, proof.violation
     assert proof.renyi <= 0
@@ -105,8 +103,8 @@ def test_it_keeps_its_budget_on_a_box(rho, tau, monotone, monkeypatch):
 
 def test_a_switch_that_is_not_charged_is_refuted(monkeypatch):
     """Slope 1, and both ways with all of rho: the box has two neighbours that rho does not allow."""
-    monkeypatch.setattr(certified, "SLOPE", Fraction(1))
-    monkeypatch.setattr(certified, "SWITCH_TAU", Fraction(0))
+    monkeypatch.setattr(sets, "LIST_SLOPE", Fraction(1))
+    monkeypatch.setattr(sets, "LIST_SWITCH_TAU", Fraction(0))
     whole = Fraction(epsilon_of_a_round(1, ZCDP(0.1))), Fraction(epsilon_of_a_round(2, ZCDP(0.1)))
     monkeypatch.setattr(GuardedListTopK, "_rate", lambda self, scores: whole[0] / (2 * scores.range_sensitivity))
     monkeypatch.setattr(GuardedListTopK, "_one_shot", lambda self, d: (GUMBEL, whole[1]))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.race import Clocks
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
+from shortlist.audit.certified import race
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
@@ -20,7 +20,7 @@ many = pytest.mark.parametrize("k", in_suite((1, 2, 3), 0, 2))
 
 
 def stick(x, y, scale, epsilon, k=1):
-    here, there = (Clocks(tuple(Fraction(value) / scale for value in point), k) for point in (x, y))
+    here, there = (race.Clocks(tuple(Fraction(value) / scale for value in point), k) for point in (x, y))
     return here.stick(there, epsilon)
 
 
@@ -79,7 +79,7 @@ TINY = Fraction(1, 10**60)
 
 @pytest.mark.parametrize("moves", [(TINY, TINY), (1, 1 + TINY)], ids=["from 0", "from one another"])
 def test_means_that_cannot_be_told_apart_are_no_proof(moves):
-    here, there = Clocks((Fraction(0), Fraction(5)), 2), Clocks((Fraction(moves[0]), 5 + moves[1]), 2)
+    here, there = race.Clocks((Fraction(0), Fraction(5)), 2), race.Clocks((Fraction(moves[0]), 5 + moves[1]), 2)
     with pytest.raises(ArithmeticError, match="precision"):
         here.stick(there, 0.0)
 

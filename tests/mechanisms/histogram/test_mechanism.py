@@ -10,7 +10,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import certify, prove_mechanism
 from shortlist.exact.noise import GAUSSIAN, LAPLACE
 from shortlist.mechanisms import NoisyHistogram, OneshotTopK
 from tests.helpers.support import assert_law, full_size, sized
@@ -46,7 +46,6 @@ def boxed(mechanism, **more: Any):
     return prove_mechanism(mechanism, d=mechanism.most, top=1, monotone=True, **more)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("budget", [*BUDGETS, ApproxDP(4.0, 0.3)])
 @pytest.mark.parametrize(("k", "most"), [(1, 2), (2, 3)])
 def test_it_is_proved_on_boxes_and_less_noise_is_not(budget, k, most):
@@ -59,7 +58,7 @@ def test_it_is_proved_on_boxes_and_less_noise_is_not(budget, k, most):
 def test_with_more_candidates_than_the_cap_all_who_keep_it_are_covered():
     """Neighbours of a box of four, of which a person moves two at most."""
     mechanism = NoisyHistogram(k=2, most=2, budget=ApproxDP(1.0, 0.05))
-    laws: dict[Any, Any] = {x: law_of(mechanism, sl.Scores(list(x), monotone=True)) for x in np.ndindex(2, 2, 2, 2)}
+    laws: dict[Any, Any] = {x: certify(mechanism, sl.Scores(list(x), monotone=True)) for x in np.ndindex(2, 2, 2, 2)}
     worst = [laws[x].stick(laws[y], 1.0) for x in laws for y in laws if sum(map(abs, np.subtract(x, y).tolist())) <= 2]
     assert max(worst) <= 0.05 < laws[0, 0, 0, 0].stick(laws[1, 1, 1, 0], 1.0)
 

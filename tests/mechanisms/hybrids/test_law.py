@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit.certified.base import NAMED, below, density, product, rational, survival
+from shortlist.audit.certified import base
 from shortlist.mechanisms import HybridSparseVector, HybridTopK
 from tests.helpers.support import assert_law
 
@@ -17,7 +17,7 @@ both = pytest.mark.parametrize("mechanism", HYBRIDS, ids=lambda one: type(one)._
 
 def certified_sets(mechanism, scores):
     """P[each set], in balls: all above the level at which the list ends, the others below it (Definition 98)."""
-    epsilon, k, noise = Fraction(mechanism.epsilon), mechanism.k, NAMED["exponential"]
+    epsilon, k, noise = Fraction(mechanism.epsilon), mechanism.k, base.NAMED["exponential"]
     if isinstance(mechanism, HybridTopK):
         scale = line_scale = k * scores.range_sensitivity / epsilon
         line = Fraction(mechanism.threshold)
@@ -26,18 +26,22 @@ def certified_sets(mechanism, scores):
         scale = k * scores.range_sensitivity / ((1 - share) * epsilon)
         line_scale = scores.largest_sensitivity / (share * epsilon)
         line = Fraction(mechanism.threshold) + scale - line_scale
-    places = [(rational(scale), rational(value)) for value in scores.values.tolist()]
-    bar = rational(line_scale), rational(line)
+    places = [(base.rational(scale), base.rational(value)) for value in scores.values.tolist()]
+    bar = base.rational(line_scale), base.rational(line)
     law = {}
     for size in range(min(k, len(places)) + 1):
         for members in combinations(range(len(places)), size):
-            winners = [survival(noise, *places[i]) for i in members]
+            winners = [base.survival(noise, *places[i]) for i in members]
             losers = [one for i, one in enumerate(places) if i not in members]
             ends = [(bar, losers)]
             if size == k:
                 ends += [(one, [*losers[:n], *losers[n + 1 :], bar]) for n, one in enumerate(losers)]
             law[members] = sum(
-                float(product([density(noise, *at), *winners, *(below(noise, *one) for one in rest)]).integral().mid())
+                float(
+                    base.product([base.density(noise, *at), *winners, *(base.below(noise, *one) for one in rest)])
+                    .integral()
+                    .mid()
+                )
                 for at, rest in ends
             )
     return law

@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.exact.geometric import public_coin
 from shortlist.exact.thresholds import Cap, pair_bar
 from shortlist.mechanisms import KeySet
@@ -112,7 +111,7 @@ def test_key_sets_are_proved_on_a_box(mechanism):
 
 def test_the_certified_law_is_that_of_the_exact_chances():
     for mechanism in (KeySet(most=2, epsilon=1.0, delta=0.05), KeySet(most=3, epsilon=1.0, delta=0.05)):
-        law = of_kind(Law, law_of(mechanism, Scores([5, 2, 0], monotone=True))).chances
+        law = of_kind(Law, certify(mechanism, Scores([5, 2, 0], monotone=True))).chances
         chances = mechanism.chances(np.array([5, 2, 0]))
         assert sum(map(float, law.values())) == pytest.approx(1)
         for i, chance in enumerate(chances):

@@ -66,7 +66,6 @@ def enumerated(scores, right, k, bar):
     return float(names), float(found), float(top)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 @pytest.mark.parametrize(
     ("scores", "right"),

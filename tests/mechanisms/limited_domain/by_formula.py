@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.audit.certified.base import ordered_law
+from shortlist.audit.certified import base
 
 
 def working_list(h, limit, strict=True):
@@ -48,7 +48,7 @@ def exponential_law(h, k, limit, e, offset):
         return {("#",): 1.0}
     top = max(scores)
     law: dict[Any, float] = {}
-    law_of_races = ordered_law([s - top for s in scores], k, "exponential", 1)
+    law_of_races = base.ordered_law([s - top for s in scores], k, "exponential", 1)
     for order, p in ((order, float(chance)) for order, chance in law_of_races.items()):
         won = []
         for place in order:

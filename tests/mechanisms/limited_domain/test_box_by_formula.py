@@ -79,7 +79,6 @@ def test_exponential_noise_costs_k_epsilon_and_delta(limit, k):
         assert worst(lambda h: exponential_law(h, k, limit, 1.0, low), neighbours(3, 2), float(k)) > delta + 0.02
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize(("k", "limit"), [(1, 1), (1, 2), (2, 2), (2, 3), (3, 3)])
 @pytest.mark.parametrize(
     ("e", "delta", "gamma"), [(1.0, 0.05, 0.85), (0.4, 0.2, 0.85), (1.0, 0.05, 1.0), (1.0, 0.1, 0.5)]

@@ -8,9 +8,8 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.accounting.guarantees import BoundedRange
-from shortlist.audit.certified import values as certified
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import certify, prove, prove_mechanism
+from shortlist.audit.certified import race
 from shortlist.exact.geometric import Geometric
 from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
@@ -50,8 +49,8 @@ def test_general_scores_are_proved_too(budget):
 
 def test_a_guarded_selection_and_its_values_are_proved_together(monkeypatch):
     """Of three of six, where the guard has sets to weigh; what is read of a value is whether it is 0, 1 or 2."""
-    monkeypatch.setattr(certified, "LOW", 0)
-    monkeypatch.setattr(certified, "HIGH", 2)
+    monkeypatch.setattr(race, "LOW", 0)
+    monkeypatch.setattr(race, "HIGH", 2)
     mechanism = MeasuredSet(k=3, budget=PureDP(1.0))
     pairs = [
         ((2, 2, 2, 1, 1, 1), (2, 2, 2, 2, 2, 2)),
@@ -60,7 +59,7 @@ def test_a_guarded_selection_and_its_values_are_proved_together(monkeypatch):
     ]
 
     def law(x):
-        return law_of(mechanism, sl.Scores(list(x), monotone=True, public=True))
+        return certify(mechanism, sl.Scores(list(x), monotone=True, public=True))
 
     assert {way for (_, way), _ in law(pairs[0][0]).chances} == {"canonical", "one-shot"}
     assert prove(law, pairs, PureDP(1.0)).holds
@@ -73,7 +72,7 @@ def test_labels_from_the_data_are_proved_too():
     pairs = [((0, 0), (1, 1)), ((2, 1), (3, 1)), ((3, 3), (4, 4)), ((0, 3), (1, 4))]
 
     def law(x):
-        return law_of(mechanism, sl.Scores(list(x), labels=list("ab"), monotone=True, public=False))
+        return certify(mechanism, sl.Scores(list(x), labels=list("ab"), monotone=True, public=False))
 
     assert prove(law, pairs, ApproxDP(1.0, 0.05)).holds
     assert not prove(law, pairs, ApproxDP(0.3, 0.002)).holds

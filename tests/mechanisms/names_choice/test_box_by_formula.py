@@ -10,9 +10,8 @@ import pytest
 from flint import ctx
 
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.certified.base import PRECISION
-from shortlist.audit.certified.unknown_domain import choices, law_of_mixture, sets_law
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
+from shortlist.audit.certified import base, unknown_domain
 from shortlist.exact.thresholds import weight
 from shortlist.mechanisms import KeySet, NamesChoice
 from shortlist.mechanisms.partition import Branch, list_branch, set_branch
@@ -33,8 +32,8 @@ def kth(k, budget):
 
 
 def chances(branches, rate, counts):
-    with ctx.workprec(PRECISION):
-        return [float(one) for one in choices(branches, Fraction(rate), counts)]
+    with ctx.workprec(base.PRECISION):
+        return [float(one) for one in unknown_domain.choices(branches, Fraction(rate), counts)]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +51,7 @@ def test_the_choice_and_what_follows_have_their_known_chances(counts, k, limits,
     found = chances([*sets, kth(k, budget)], Fraction(1, 10), counts)
     assert found == pytest.approx(chosen, abs=3e-8)
     for (which, names), chance in outcomes.items():
-        law = sets_law(sets[which].mechanism, counts).chances
+        law = unknown_domain.sets_law(sets[which].mechanism, counts).chances
         assert found[which] * float(law[names]) == pytest.approx(chance, abs=3e-8)
 
 
@@ -84,8 +83,8 @@ def sticks(law, pairs, epsilon):
 def mixture(branches, rate):
     @cache
     def law(counts):
-        with ctx.workprec(PRECISION):
-            found = law_of_mixture(branches, Fraction(rate), counts, None, in_order=False)
+        with ctx.workprec(base.PRECISION):
+            found = unknown_domain.law_of_mixture(branches, Fraction(rate), counts, None, in_order=False)
             return {key: float(chance) for key, chance in found.chances.items()}
 
     return law
@@ -114,7 +113,7 @@ def test_a_key_set_that_says_nothing_has_its_share_of_the_choice():
         *parts, silent = chances([*sets, kth(k, budget)], rate, counts)
         found = {None: silent}
         for one, part in zip(sets, parts, strict=True):
-            named = sets_law(one.mechanism, counts).chances
+            named = unknown_domain.sets_law(one.mechanism, counts).chances
             found |= {(one.row, names): part * float(chance) for names, chance in named.items()}
         return found
 
@@ -197,8 +196,8 @@ def test_counts_and_weights_together_keep_the_sum_and_one_delta(rate, epsilon, d
 
     @cache
     def law(both):
-        with ctx.workprec(PRECISION):
-            found = law_of_mixture(branches, Fraction(rate), *both, in_order=False)
+        with ctx.workprec(base.PRECISION):
+            found = unknown_domain.law_of_mixture(branches, Fraction(rate), *both, in_order=False)
             return {key: float(chance) for key, chance in found.chances.items()}
 
     crowds = [crowd for size in range(4) for crowd in combinations_with_replacement(PEOPLE, size)]

@@ -13,9 +13,8 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.certified.unknown_domain import both_law
-from shortlist.audit.enumeration import prove
+from shortlist.audit import Law, prove
+from shortlist.audit.certified import base, unknown_domain
 from shortlist.choose import mechanism_for
 from shortlist.mechanisms import NamesChoice
 from tests.helpers.support import assert_law, full_size, sized
@@ -56,8 +55,8 @@ def taken(budget, most=None):
 def law_of(mechanism):
     @cache
     def law(point):
-        with ctx.workprec(PRECISION):
-            return both_law(mechanism, point[:3], point[3:])
+        with ctx.workprec(base.PRECISION):
+            return unknown_domain.both_law(mechanism, point[:3], point[3:])
 
     return law
 
@@ -69,7 +68,6 @@ def neighbours(most=None):
             yield (*without[0], *without[1]), (*with_them[0], *with_them[1])
 
 
-@pytest.mark.some
 @pytest.mark.filterwarnings("ignore:delta=")
 @pytest.mark.parametrize(("most", "share"), [(None, 16), (3, 2)])
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)

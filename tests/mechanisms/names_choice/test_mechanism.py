@@ -10,8 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist._text import ordinal
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, certify
 from shortlist.choose import mechanism_for
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
 from shortlist.mechanisms.partition import Parts
@@ -77,7 +76,7 @@ def test_draws_have_the_certified_law():
         branch = mechanism.branches[which]
         key = (branch.kind, branch.row, tuple(int(i) for i in row if i >= 0))
         seen[key] = seen.get(key, 0) + 1
-    law = {key: float(p) for key, p in of_kind(Law, law_of(mechanism, scores)).chances.items()}
+    law = {key: float(p) for key, p in of_kind(Law, certify(mechanism, scores)).chances.items()}
     assert sum(law.values()) == pytest.approx(1)
     assert set(seen) <= set(law)
     assert all(far(seen.get(key, 0), p, draws) < 6 for key, p in law.items())

@@ -20,7 +20,7 @@ M = NoisyMax(noise="gaussian", budget=BUDGET)
 
 
 def sigma(scores):
-    return float(M._top_one._scale(scores))
+    return float(M._scale(scores))
 
 
 def test_draws_follow_the_law():

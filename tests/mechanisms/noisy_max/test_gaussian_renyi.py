@@ -9,8 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.audit.prove import law_of
+from shortlist.audit import alike, certify, neighbours, prove
 from shortlist.mechanisms import NoisyMax
 from shortlist.mechanisms.race import renyi_rate
 from shortlist.privacy import ApproxDP, PureDP, RenyiDP
@@ -23,7 +22,7 @@ M = NoisyMax(noise="gaussian", budget=BUDGET)
 
 
 def sigma(scores):
-    return float(M._top_one._scale(scores))
+    return float(M._scale(scores))
 
 
 @pytest.mark.parametrize("monotone", [True, False])
@@ -32,7 +31,7 @@ def test_divergences_are_kept_on_a_box(monotone):
     same = partial(alike, exchangeable=True, shift_invariant=True)
 
     def law(x, times=1.0):
-        return law_of(M, Scores([times * v for v in x], monotone=monotone))
+        return certify(M, Scores([times * v for v in x], monotone=monotone))
 
     pairs = list(neighbours(3, 2, monotone=monotone))
     assert prove(law, pairs, M.charge, alike=same).holds

@@ -9,10 +9,8 @@ from flint import arb, ctx, fmpq
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import NoisyMax
-from shortlist.mechanisms.race import WeightedMax
 from shortlist.scores import Scores
 from shortlist.testing import seeded
 from shortlist.utility.quality import Quality
@@ -54,7 +52,7 @@ def test_half_of_the_charge_is_refuted():
 @full_size
 def test_draws_have_the_certified_law():
     mechanism, x = weighted((4, 1, 2, 1), epsilon=2.0), [0, 1, 2, -math.inf]
-    law = of_kind(Law, law_of(mechanism, Scores(x)))
+    law = of_kind(Law, certify(mechanism, Scores(x)))
     chances = [float(law.chances[i,]) for i in range(4)]
     assert chances == pytest.approx(mechanism.probabilities(x), abs=1e-12)
     draws = mechanism.release_many(x, draws=sized(1500, full=200_000), rng=seeded(1))
@@ -82,9 +80,8 @@ class Words:
 @pytest.mark.parametrize("later", [(1, 2**63), (2**63, 1), (77, 78)])
 @pytest.mark.parametrize("weights", [(1, 1 + Fraction(1, 2**70)), (1 + Fraction(1, 2**70), 1)])
 def test_what_floats_cannot_tell_is_decided_exactly(later, weights):
-    race, source = weighted(weights)._top_one, Words(later)
-    assert isinstance(race, WeightedMax)
-    winner = race._winner(race._contest(Scores([5, 5])), source)
+    mechanism, source = weighted(weights), Words(later)
+    winner = mechanism._weighted_winner(mechanism._contest(Scores([5, 5])), source)
     assert not source.rest  # both candidates drew another word
     with ctx.workprec(300):
         survival = [arb(fmpq(2 * ((START << 64) + word) + 1, 1 << 129)) for word in later]

@@ -44,7 +44,6 @@ def great(s, k, noise):
     return within_ranks(s, k, *ranks_within(np.sort(s)[::-1], k)[0], noise)
 
 
-@pytest.mark.some
 @full_size
 @every_noise
 @pytest.mark.parametrize("s", SMALL, ids=str)
@@ -61,7 +60,6 @@ def test_every_law_agrees_with_one_integral_per_set(s, noise):
             assert within_ranks(x, k, head, reach, noise) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.some
 @every_noise
 @pytest.mark.parametrize(("d", "k", "ties"), [(14, 4, False), (14, 11, True)])
 def test_laws_agree_with_counting_by_recursion(d, k, ties, noise):
@@ -79,7 +77,6 @@ def test_gumbel_inclusions_agree_with_plackett_luce(k):
     np.testing.assert_allclose(inclusion_probabilities(s, k, GUMBEL), expected, atol=1e-13)
 
 
-@pytest.mark.some
 @every_shape
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(("d", "k", "spread"), [(2, 1, 1.0), (300, 30, 0.01), (300, 299, 3.0)])
@@ -94,7 +91,6 @@ def test_masses_add_up(d, k, spread, ties, noise):
     assert law @ np.arange(k + 1) == pytest.approx(included[correct].sum(), abs=k * 1e-11)
 
 
-@pytest.mark.some
 @full_size
 @every_shape
 @pytest.mark.parametrize("spread", [0.1, 3.0])
@@ -213,7 +209,6 @@ def test_items_at_minus_infinity_change_nothing(noise):
     np.testing.assert_array_equal(included[[0, 2, 3, 5]], inclusion_probabilities(s, 2, noise))
 
 
-@pytest.mark.some
 @every_noise
 @pytest.mark.parametrize("gap", [0.01, 20.0])
 def test_a_cluster_beside_another_item_has_two_scales(gap, noise):

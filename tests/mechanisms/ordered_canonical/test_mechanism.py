@@ -9,8 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.accounting.curves import largest_range
-from shortlist.audit.certified.lists import losses
-from shortlist.audit.certified.lists import ordered_canonical_law as law
+from shortlist.audit.certified import sets
 from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK, OrderedCanonicalTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
@@ -28,7 +27,7 @@ def by_definition(s, x):
 
 
 def chances(mechanism, scores):
-    return {s: float(p) for s, p in law(mechanism, scores).chances.items()}
+    return {s: float(p) for s, p in sets.ordered_canonical_law(mechanism, scores).chances.items()}
 
 
 def test_the_loss_moves_by_one_at_most():
@@ -43,7 +42,7 @@ def test_the_loss_moves_by_one_at_most():
 
 def test_the_loss_is_at_most_the_largest_pair():
     for x in product(range(4), repeat=4):
-        for s, loss in losses(x, 2).items():
+        for s, loss in sets.losses(x, 2).items():
             pairs = [x[f] - x[e] for i, e in enumerate(s) for f in range(4) if f not in s[: i + 1]]
             right = [x[i] for i in s] == sorted(x, reverse=True)[:2]
             assert loss == by_definition(s, x)
@@ -156,7 +155,9 @@ def test_the_oracle_of_the_page():
     for noise, right in {"gumbel": 0.3787624296, "exponential": 0.4728180086}.items():
         mechanism = OrderedCanonicalTopK(k=2, epsilon=1.0, noise=noise)
         assert mechanism.order_probability(x, monotone=True) == pytest.approx(right, abs=1e-9)
-        assert float(law(mechanism, Scores(x, monotone=True)).chances[0, 1].mid()) == pytest.approx(right, abs=1e-9)
+        assert float(
+            sets.ordered_canonical_law(mechanism, Scores(x, monotone=True)).chances[0, 1].mid()
+        ) == pytest.approx(right, abs=1e-9)
 
 
 @pytest.mark.traced

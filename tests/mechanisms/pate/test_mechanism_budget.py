@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.audit.certified.stable import pate_law as law
-from shortlist.audit.prove import prove_pate
+from shortlist.audit import prove_pate
+from shortlist.audit.certified import stable
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, ApproxDP
 from shortlist.testing import seeded
@@ -80,7 +80,7 @@ def test_draws_of_a_fixed_number_follow_its_law():
     sets = crowd.label_many(votes, draws=4000, rng=seeded(2))
     assert sets.chosen is not None
     passed = int(np.count_nonzero(sets.chosen[:, 1]))
-    chance = float(law(crowd, [5, 5, 2]).chances[0, 1].mid())
+    chance = float(stable.pate_law(crowd, [5, 5, 2]).chances[0, 1].mid())
     assert_law([passed, 4000 - passed], [chance, 1 - chance], wrong=[0.9 * chance, 1 - 0.9 * chance])
     assert set(map(tuple, sets.indices[sets.chosen[:, 1] == 1].tolist())) == {(0, 1)}
     assert ApproxDP(1.0, 1e-6).excess(MultiLabelPATE(epsilon=1.0, delta=1e-6, queries=3, k=2).guarantee) <= 0

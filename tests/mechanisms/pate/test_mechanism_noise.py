@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
-from shortlist.audit.certified.stable import class_law
-from shortlist.audit.certified.stable import pate_law as law
-from shortlist.audit.prove import prove_pate
+from shortlist.audit import prove_pate
+from shortlist.audit.certified import stable
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP
 from shortlist.testing import seeded
@@ -62,7 +61,7 @@ def test_gaussian_noise_for_a_total_budget_is_within_it_and_nearly_uses_it(epsil
 def test_one_label_follows_the_law_of_gaussian_noise_and_no_other():
     crowd = PATE(sigma=2.0, delta=1e-6, queries=1, classes=4)
     drawn = crowd.label_many([0] * 5 + [1] * 4 + [2] * 2, draws=60_000, rng=seeded(1)).indices[:, 0]
-    right = [float(chance.mid()) for chance in class_law(crowd, [5, 4, 2, 0]).chances.values()]
+    right = [float(chance.mid()) for chance in stable.class_law(crowd, [5, 4, 2, 0]).chances.values()]
     weights = np.exp(np.array([5, 4, 2, 0]) / (2.0 * 6**0.5 / np.pi))
     assert_law(np.bincount(drawn, minlength=4), right, wrong=weights / weights.sum())
 
@@ -74,7 +73,7 @@ def test_several_labels_follow_their_certified_law():
     rows = crowd.label_many(votes_of(counts, 10), draws=60_000, rng=seeded(2))
     sets = (tuple(row[row >= 0].tolist()) if passed else None
             for row, (_, passed) in zip(rows.indices, present(rows.chosen).tolist(), strict=True))  # fmt: skip
-    found, right, wrong = Counter(sets), law(crowd, counts).chances, law(loud, counts).chances
+    found, right, wrong = Counter(sets), stable.pate_law(crowd, counts).chances, stable.pate_law(loud, counts).chances
     assert set(found) <= set(right)
     assert_law(
         [found[one] for one in right],

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit.certified.base import Law
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove, prove_mechanism
 from shortlist.mechanisms import Quantile
 from shortlist.mechanisms import quantiles as module
 from shortlist.mechanisms.quantiles import spread
@@ -92,7 +90,7 @@ def test_one_vote_moves_two_scores_against_each_other_by_r_and_no_more(q, most):
 
 
 def certified(quantile, counts):
-    return of_kind(Law, law_of(quantile, sl.Scores(counts, monotone=True))).chances
+    return of_kind(Law, certify(quantile, sl.Scores(counts, monotone=True))).chances
 
 
 def worst(quantile, points, people):
@@ -152,7 +150,7 @@ def test_a_user_may_count_at_every_point_unless_the_caller_says_otherwise(q, noi
 
     def proof(votes=None):
         quantile = Quantile(q=q, epsilon=1.0, noise=noise, votes_per_user=votes)
-        return prove(cache(lambda x: law_of(quantile, sl.Scores(list(x), monotone=True))), pairs, claim)
+        return prove(cache(lambda x: certify(quantile, sl.Scores(list(x), monotone=True))), pairs, claim)
 
     assert proof().holds
     assert proof().log_ratio > 0.1  # the box is not empty of what could go wrong

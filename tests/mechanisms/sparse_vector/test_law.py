@@ -5,7 +5,7 @@ import pytest
 from flint import ctx
 
 import shortlist as sl
-from shortlist.audit.certified.threshold import patterns, transcript
+from shortlist.audit.certified import threshold
 from shortlist.mechanisms import SparseVector
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present
@@ -33,7 +33,9 @@ def test_sequences_have_their_certified_chances(words):
     x, rules = X[: 2 if mechanism.branches else 4], mechanism.rules
     found = mechanism.probabilities(x)
     with ctx.workprec(300):
-        expected = {one: float(transcript(rules, x, one).mid()) for one, _ in patterns(rules, len(x))}
+        expected = {
+            one: float(threshold.transcript(rules, x, one).mid()) for one, _ in threshold.patterns(rules, len(x))
+        }
     assert found.keys() == expected.keys()
     for answers, chance in expected.items():
         assert found[answers] == pytest.approx(chance, abs=1e-9)

@@ -349,7 +349,6 @@ def test_an_answer_bounds_and_refines_as_its_release_does():
             ask()
 
 
-@pytest.mark.some
 @full_size
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("adaptive", [False, True], ids=["plain", "adaptive"])
@@ -379,7 +378,6 @@ def test_stream_and_batch_have_the_same_law_gaps_included(noise, adaptive):
     assert two_sample_p(online, wrong) < 1e-7
 
 
-@pytest.mark.some
 @full_size
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("adaptive", [False, True], ids=["plain", "adaptive"])

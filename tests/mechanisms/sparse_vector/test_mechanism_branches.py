@@ -11,10 +11,8 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import Release
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.certified.threshold import transcript, transcript_law
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove, prove_mechanism
+from shortlist.audit.certified import base, threshold
 from shortlist.mechanisms import SparseVector
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
@@ -23,7 +21,6 @@ from tests.helpers.typed import of_kind, present
 THREE: Any = {"threshold": 1, "k": 1, "epsilon": 1.0, "branches": (4, 2)}
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("monotone", [True, False])
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("more", [{}, {"branches": (3,), "deviations": 0.5}, {"branches": (8, 5, 2), "deviations": 0}])
@@ -43,9 +40,9 @@ def test_a_cheaper_test_without_its_noise_is_refuted():
     )
     broken = dataclasses.replace(rules, branches=narrow)
     pairs = [((x, 30), (x + move, 30 - move)) for x in (-1, 0, 1) for move in (-1, 1)]
-    with ctx.workprec(PRECISION):
-        assert prove(lambda x: transcript_law(rules, x), pairs, SparseVector(**THREE).charge).holds
-        assert not prove(lambda x: transcript_law(broken, x), pairs, SparseVector(**THREE).charge).holds
+    with ctx.workprec(base.PRECISION):
+        assert prove(lambda x: threshold.transcript_law(rules, x), pairs, SparseVector(**THREE).charge).holds
+        assert not prove(lambda x: threshold.transcript_law(broken, x), pairs, SparseVector(**THREE).charge).holds
 
 
 def test_scales_costs_and_names():
@@ -83,9 +80,10 @@ def test_draws_follow_the_certified_law(noise):
     mechanism = SparseVector(threshold=0, k=1, epsilon=2.0, branches=(4, 2), deviations=1.0, noise=noise)
     question, names = 9, ["1/4", "1/2", "middle", "below"]
     other = dataclasses.replace(mechanism, deviations=0.0)
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(base.PRECISION):
         law, wrong = (
-            [float(transcript(one.rules, [question], [name]).mid()) for name in names] for one in (mechanism, other)
+            [float(threshold.transcript(one.rules, [question], [name]).mid()) for name in names]
+            for one in (mechanism, other)
         )
     assert sum(law) == pytest.approx(1.0)
     many = mechanism.release_many([question], draws=6000, rng=seeded(2))
@@ -156,7 +154,7 @@ def test_two_tests_are_those_of_adaptive_and_replacing_says_what_it_means():
     assert "branches" not in repr(two)
     assert "branches=(2,)" in repr(named)
     assert dataclasses.replace(two, adaptive=False).rules.weights == (1,)
-    assert isinstance(of_kind(Law, law_of(two, sl.Scores([1]))).chances, dict)
+    assert isinstance(of_kind(Law, certify(two, sl.Scores([1]))).chances, dict)
 
 
 @pytest.mark.parametrize("last", [29, 31])

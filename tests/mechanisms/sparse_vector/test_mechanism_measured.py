@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist import BudgetExceeded, Ledger, PureDP, Release
-from shortlist.audit.prove import prove_mechanism
+from shortlist.audit import prove_mechanism
 from shortlist.mechanisms import SparseVector
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
@@ -17,7 +17,6 @@ from tests.helpers.typed import present
 ONE: dict[str, Any] = {"threshold": 1, "k": 1, "epsilon": 1.0, "measure": 0.5}
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("monotone", [True, False])
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("more", [{}, {"adaptive": True, "measure": 0.25}])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit.certified.stable import stable_law as law
+from shortlist.audit.certified import stable
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ZCDP
 from tests.helpers.support import assert_law
@@ -26,7 +26,9 @@ CASES = [
 @pytest.mark.parametrize(("x", "words", "mechanism"), CASES)
 def test_every_number_is_that_of_the_certified_law(x, words, mechanism):
     scores = sl.Scores(x, labels=list("abcdef")[: len(x)], **{"monotone": True, "public": True, **words})
-    certified = {outcome: float(chance.mid()) for outcome, chance in law(mechanism, scores).chances.items()}
+    certified = {
+        outcome: float(chance.mid()) for outcome, chance in stable.stable_law(mechanism, scores).chances.items()
+    }
     best = sorted(x, reverse=True)
 
     def right(members):

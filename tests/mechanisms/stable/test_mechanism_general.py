@@ -10,9 +10,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.enumeration import alike, neighbours, prove
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, alike, certify, neighbours, prove
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ApproxDP
 from shortlist.testing import seeded
@@ -37,13 +35,12 @@ def on_the_box(mechanism, claim=None, **words):
     """Scores in {0..5}^3 and what one person may do to them: each one more, one less, or the same."""
 
     def law(x):
-        return law_of(mechanism, Scores(list(x), **words))
+        return certify(mechanism, Scores(list(x), **words))
 
     same = partial(alike, exchangeable=True, shift_invariant=False)
     return prove(law, neighbours(3, 5), mechanism.charge if claim is None else claim, alike=same)
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.name)
 @pytest.mark.parametrize("words", [{"neighbours": "replace"}, {"sensitivity": (1, 1)}], ids=["replace", "both ways"])
 def test_scores_that_move_both_ways_keep_the_promise_on_a_box(mechanism, words):
@@ -71,7 +68,7 @@ def test_the_catalogue_has_it_and_it_is_caught():
 @pytest.mark.parametrize("words", [{"neighbours": "replace"}, {"sensitivity": 0.5}])
 def test_large_gap_takes_any_scores_of_a_public_list(words):
     def law(x):
-        return law_of(
+        return certify(
             LargeGap(epsilon=1.0), Scores([0.5 * v for v in x] if "sensitivity" in words else list(x), **words)
         )
 
@@ -88,7 +85,7 @@ def test_draws_follow_the_certified_law(mechanism):
     """Seeded, with power: the law of a tenth of the range is refuted."""
     x = [4.5, 0.25, -3.0, -9.75]
     rows = mechanism.release_many(x, sensitivity=0.75, draws=sized(800, full=4000), rng=seeded(3))
-    right = of_kind(Law, law_of(mechanism, Scores(x, sensitivity=0.75))).chances
+    right = of_kind(Law, certify(mechanism, Scores(x, sensitivity=0.75))).chances
     cells = sorted(right, key=str)
 
     def cell(row, chosen):
@@ -100,7 +97,7 @@ def test_draws_follow_the_certified_law(mechanism):
 
     found = [cell(row, chosen) for row, chosen in zip(rows.indices, rows.chosen, strict=True)]
     law = [float(right[one].mid()) for one in cells]
-    wrong_law = of_kind(Law, law_of(mechanism, Scores(x, sensitivity=7.5))).chances
+    wrong_law = of_kind(Law, certify(mechanism, Scores(x, sensitivity=7.5))).chances
     wrong = [float(wrong_law.get(one, right[one] * 0).mid()) + 1e-9 for one in cells]
     assert_law([found.count(one) for one in cells], law, wrong=np.array(wrong) / sum(wrong))
     if mechanism.k is not None and not mechanism.fill:

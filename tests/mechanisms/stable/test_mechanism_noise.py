@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.testing import seeded
 from studies.broken import catch
@@ -76,7 +75,7 @@ def test_draws_follow_the_certified_law(scores, words):
     found = Counter((j, None if members is None else tuple(members)) for j, members in read(rows))
 
     def law(**noise):
-        return of_kind(Law, law_of(StableTopK(**{**given, **noise}), Scores(list(scores), **words))).chances
+        return of_kind(Law, certify(StableTopK(**{**given, **noise}), Scores(list(scores), **words))).chances
 
     right, wrong = law(), law(sigma_1=1.2)
     assert set(found) <= set(right)
@@ -91,7 +90,7 @@ def test_ranks_follow_the_law_of_gaussian_noise_and_no_other():
     mechanism = LargeGap(sigma=0.75, limit=4)
     ranks = mechanism.release_many(COUNTS, monotone=True, draws=40_000, rng=seeded(5))
     law = mechanism.probabilities(COUNTS, monotone=True)
-    certified = of_kind(Law, law_of(mechanism, Scores(list(COUNTS), monotone=True))).chances
+    certified = of_kind(Law, certify(mechanism, Scores(list(COUNTS), monotone=True))).chances
     np.testing.assert_allclose(law, [float(certified[j].mid()) for j in range(1, 5)], atol=1e-9)
     gumbel = LargeGap(epsilon=2 / (0.75 * 6**0.5 / np.pi)).probabilities(COUNTS, monotone=True)  # as wide
     assert_law(np.bincount(ranks, minlength=5)[1:], law, wrong=gumbel)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Scores
-from shortlist.audit.certified.base import Law
-from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import OneshotTopK, StableTopK
 from shortlist.privacy import BoundedRange, PureDP, compose
 from shortlist.testing import seeded
@@ -44,14 +43,14 @@ def test_each_label_at_the_price_of_all_is_refuted(monkeypatch):
 def test_draws_follow_the_certified_law(question):
     mechanism = StableTopK(k=2, budget=ZCDP(1.0, 0.3), fill="peeling", limit=3)
     counts = [9, 7, 4, 0]
-    law = of_kind(Law, law_of(mechanism, Scores(counts, **question))).chances
+    law = of_kind(Law, certify(mechanism, Scores(counts, **question))).chances
     source, drawn = seeded(4), Counter[Any]()
     for _ in range(sized(1500, full=6000)):
         release = mechanism.release(counts, rng=source, public=True, **question)
         drawn[release.k, "stable" in present(release.used), tuple(sorted(release.items or []))] += 1  # type: ignore[type-var]
     assert set(drawn) <= set(law)
     loud = replace(mechanism, budget=ZCDP(4.0, 0.3))
-    wrong = of_kind(Law, law_of(loud, Scores(counts, **question))).chances
+    wrong = of_kind(Law, certify(loud, Scores(counts, **question))).chances
     assert_law([drawn[one] for one in law], [float(p.mid()) for p in law.values()],
                wrong=[float(wrong[one].mid()) for one in law])  # fmt: skip
     right = sum(float(p.mid()) for (_, _, members), p in law.items() if members == (0, 1))

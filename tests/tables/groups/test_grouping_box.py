@@ -14,9 +14,8 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.certified.base import PRECISION, Law
-from shortlist.audit.enumeration import prove
-from shortlist.audit.prove import law_of
+from shortlist.audit import Law, certify, prove
+from shortlist.audit.certified import base
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.tables import caps
 from tests.helpers.support import full_size, sized
@@ -73,7 +72,7 @@ def counted(engine, tmp_path, one_duckdb):
 @cache
 def best(counts):
     """The law of one group with public candidates."""
-    return law_of(MAX, sl.Scores(list(counts), monotone=True))
+    return certify(MAX, sl.Scores(list(counts), monotone=True))
 
 
 @cache
@@ -83,7 +82,7 @@ def named(counts):
         return Law({"not listed": arb(1)})
     chances: dict[Any, Any] = {}
     present = [count for count in counts if count]  # a name that nobody has is not there
-    found_law = of_kind(Law, law_of(NAMES, sl.Scores(present, monotone=True, public=False)))
+    found_law = of_kind(Law, certify(NAMES, sl.Scores(present, monotone=True, public=False)))
     labels = [item for item, count in zip(ITEMS, counts, strict=True) if count]
     for (order, _), chance in found_law.chances.items():
         key = tuple(labels[place] for place in order) or "not listed"
@@ -99,7 +98,7 @@ def neighbours(others):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_person_is_within_the_charge_for_two_groups(counted):
     def law(people):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(best(counts) for counts in counted(people, True))
 
     alone = prove(law, neighbours(NOBODY), MAX.charge.repeat(EACH), epsilons=[2.0])
@@ -117,7 +116,7 @@ def test_one_person_is_within_the_charge_for_two_groups(counted):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_new_groups_are_within_epsilon_and_delta(counted):
     def law(people):
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             return together(named(counts) for counts in counted(people, False))
 
     claim = NAMES.budget.repeat(EACH)

@@ -1,19 +1,19 @@
-"""What certified laws are made of: laws in ball arithmetic, privacy curves, and races."""
+"""What certified distributions are made of: curves and races, in interval arithmetic."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations, permutations
+from itertools import accumulate, combinations, permutations
 from itertools import product as product_itertools
-from math import factorial
+from math import prod
 from typing import Any, Protocol, Self
 
-from flint import acb, arb, arb_poly, fmpq, fmpz
+from flint import acb, arb, arb_poly, fmpq
 
 Point = tuple[Any, ...]
 """Scores, or counts, of small neighbours."""
@@ -103,10 +103,10 @@ class Curve:
 
     def complement(self) -> Curve:
         """1 minus this."""
-        return Curve(self.knots, tuple(_plus({fmpq(0): arb(1)}, _scale(poly, arb(-1))) for poly in self.polys))
+        return Curve(self.knots, tuple(_plus(ONE, _times(poly, MINUS)) for poly in self.polys))
 
     def scale(self, factor: arb) -> Curve:
-        return Curve(self.knots, tuple(_scale(poly, factor) for poly in self.polys))
+        return Curve(self.knots, tuple(_times(poly, {fmpq(0): factor}) for poly in self.polys))
 
     def _with(self, other: Curve, join: Callable[[Poly, Poly], Poly]) -> Curve:
         knots = tuple(sorted({*self.knots, *other.knots}))
@@ -118,18 +118,25 @@ class Curve:
 
     def integral(self) -> arb:
         """Over the whole line. Pieces that reach to infinity must vanish there."""
-        return self._total(_integral)
+        return self._total(arb)
 
     def sum(self) -> arb:
         """Over all whole z; the knots must be whole."""
-        return self._total(_sum)
+        return self._total(lambda rate: power(rate) - 1)
 
-    def _total(self, piece: Callable[[Poly, fmpq | None, fmpq | None], arb]) -> arb:
-        edges: list[fmpq | None] = [None, *self.knots, None]
+    def _total(self, divisor: Callable[[fmpq], arb]) -> arb:
+        """e^(rate z) over what its integral, or its sum over whole z, is divided by, at the ends of each piece."""
         total = arb(0)
-        for poly, low, high in zip(self.polys, edges[:-1], edges[1:], strict=True):
-            if poly:
-                total += piece(poly, low, high)
+        for poly, low, high in zip(self.polys, (None, *self.knots), (*self.knots, None), strict=True):
+            for rate, coefficient in poly.items():
+                if (high is None and rate >= 0) or (low is None and rate <= 0):
+                    raise ArithmeticError("this does not converge")
+                if rate == 0:
+                    assert low is not None and high is not None  # noqa: PT018
+                    total += coefficient * arb(high - low)
+                    continue
+                top, bottom = (arb(0) if end is None else power(rate * end) for end in (high, low))
+                total += coefficient * (top - bottom) / divisor(rate)
         return total
 
 
@@ -140,24 +147,13 @@ def product(curves: Iterable[Curve]) -> Curve:
 
 def _times(one: Poly, two: Poly) -> Poly:
     result: Poly = {}
-    for rate, factor in one.items():
-        for other, coefficient in two.items():
-            both = rate + other
-            old = result.get(both)
-            result[both] = factor * coefficient if old is None else old + factor * coefficient
+    for (rate, factor), (other, coefficient) in product_itertools(one.items(), two.items()):
+        result[rate + other] = result.get(rate + other, arb(0)) + factor * coefficient
     return result
 
 
 def _plus(one: Poly, two: Poly) -> Poly:
-    result = dict(one)
-    for rate, coefficient in two.items():
-        old = result.get(rate)
-        result[rate] = coefficient if old is None else old + coefficient
-    return result
-
-
-def _scale(poly: Poly, factor: arb) -> Poly:
-    return {rate: coefficient * factor for rate, coefficient in poly.items()}
+    return {rate: one.get(rate, arb(0)) + two.get(rate, arb(0)) for rate in {**one, **two}}
 
 
 def power(rate: fmpq) -> arb:
@@ -165,41 +161,11 @@ def power(rate: fmpq) -> arb:
     return arb(rate).exp()
 
 
-def _integral(poly: Poly, low: fmpq | None, high: fmpq | None) -> arb:
-    total = arb(0)
-    for rate, coefficient in poly.items():
-        if rate == 0:
-            if low is None or high is None:
-                raise ArithmeticError("this integral does not converge")
-            total += coefficient * arb(high - low)
-            continue
-        if (high is None and rate > 0) or (low is None and rate < 0):
-            raise ArithmeticError("this integral does not converge")
-        top = power(rate * high) if high is not None else arb(0)
-        bottom = power(rate * low) if low is not None else arb(0)
-        total += coefficient * (top - bottom) / arb(rate)
-    return total
-
-
-def _sum(poly: Poly, low: fmpq | None, high: fmpq | None) -> arb:
-    """Over whole z with low <= z < high."""
-    total = arb(0)
-    for rate, coefficient in poly.items():
-        if low is None or (high is None and rate >= 0):
-            raise ArithmeticError("this sum does not converge")
-        if rate == 0:
-            assert high is not None
-            total += coefficient * arb(high - low)
-            continue
-        top = power(rate * high) if high is not None else arb(0)
-        total += coefficient * (top - power(rate * low)) / (power(rate) - 1)
-    return total
-
-
 # The noises whose survival functions are of this kind
 
 Pieces = tuple[tuple[fmpq, ...], tuple[Poly, ...]]
 ONE: Poly = {fmpq(0): arb(1)}
+MINUS: Poly = {fmpq(0): arb(-1)}
 _EXPONENTIAL: Pieces = ((fmpq(0),), (ONE, {fmpq(-1): arb(1)}))
 _LAPLACE: Pieces = ((fmpq(0),), ({fmpq(0): arb(1), fmpq(1): arb(-1) / 2}, {fmpq(-1): arb(1) / 2}))
 NAMED = {"exponential": _EXPONENTIAL, "laplace": _LAPLACE}
@@ -218,7 +184,9 @@ def custom(knots: Sequence[int | float | Fraction], slopes: Sequence[int | float
 
 def survival(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
     """P(at + scale N > z), as a function of z."""
-    return _place(noise, scale, at, derivative=False)
+    knots, polys = noise
+    moved = ({rate / scale: power(-rate / scale * at) * factor for rate, factor in poly.items()} for poly in polys)
+    return Curve(tuple(at + scale * knot for knot in knots), tuple(moved))
 
 
 def below(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
@@ -227,23 +195,9 @@ def below(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
 
 
 def density(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
-    """The density of at + scale N at z."""
-    return _place(noise, scale, at, derivative=True)
-
-
-def _place(noise: Pieces, scale: fmpq, at: fmpq, *, derivative: bool) -> Curve:
-    knots, polys = noise
-    curve = []
-    for poly in polys:
-        one: Poly = {}
-        for rate, coefficient in poly.items():
-            steep = rate / scale
-            if derivative and rate == 0:
-                continue
-            factor = coefficient * power(-steep * at)
-            one[steep] = -factor * arb(steep) if derivative else factor
-        curve.append(one)
-    return Curve(tuple(at + scale * knot for knot in knots), tuple(curve))
+    """The density of at + scale N at z: minus the derivative of the survival function."""
+    curve = survival(noise, scale, at)
+    return Curve(curve.knots, tuple({r: -arb(r) * c for r, c in poly.items() if r != 0} for poly in curve.polys))
 
 
 Number = int | float | Fraction
@@ -252,7 +206,7 @@ Chances = dict[tuple[int, ...], arb]
 
 def ordered_law(x: Sequence[Number], k: int, noise: str | Pieces, scale: Number) -> Chances:
     """{(i_1, .., i_k): P[they are the k largest of x_i + scale N_i, in that order]}; k <= 2 unless noise is Gumbel."""
-    s = _races_placed(x)
+    s = list(map(rational, x))
     wide = rational(scale)
     if noise == "gumbel":
         return {order: _plackett_luce(order, s, wide) for order in permutations(range(len(s)), k)}
@@ -268,28 +222,41 @@ def ordered_law(x: Sequence[Number], k: int, noise: str | Pieces, scale: Number)
 
 def set_law(x: Sequence[Number], k: int, noise: str | Pieces, scale: Number) -> Chances:
     """{sorted set: P[it holds the k largest]}: an integral over the finish of the best loser."""
-    s, wide = _races_placed(x), rational(scale)
+    s, wide = list(map(rational, x)), rational(scale)
     if len(s) == k:
         return {tuple(range(k)): arb(1)}
     if noise == "gumbel":
-        law: Chances = {}
-        for order, chance in ordered_law(x, k, noise, scale).items():
-            key = tuple(sorted(order))
-            law[key] = law.get(key, arb(0)) + chance
-        return law
+        return gather((tuple(sorted(order)), chance) for order, chance in ordered_law(x, k, noise, scale).items())
     race = _race(noise, wide, s)
     law = {}
     for members in combinations(range(len(s)), k):
         losers = [i for i in range(len(s)) if i not in members]
-        law[members] = sum(
-            (race([best], [j for j in losers if j != best], list(members)) for best in losers), start=arb(0)
-        )
+        law[members] = add(race([best], [j for j in losers if j != best], list(members)) for best in losers)
     return law
+
+
+def gather(parts: Iterable[tuple[Any, arb]]) -> dict[Any, arb]:
+    """Add up the probabilities of each outcome."""
+    law: dict[Any, arb] = {}
+    for outcome, chance in parts:
+        law[outcome] = law.get(outcome, arb(0)) + chance
+    return law
+
+
+def independent(tables: Iterable[Mapping[Any, arb]]) -> Iterator[tuple[tuple[Any, ...], arb]]:
+    """The probability of every combination of independent outcomes."""
+    for parts in product_itertools(*(table.items() for table in tables)):
+        yield tuple(outcome for outcome, _ in parts), prod((chance for _, chance in parts), start=arb(1))
+
+
+def add(parts: Iterable[arb]) -> arb:
+    """The sum of balls."""
+    return sum(parts, start=arb(0))
 
 
 def gap_density(x: Sequence[Number], order: Sequence[int], gaps: Sequence[Number], noise: Pieces, scale: Number) -> arb:
     """The density of "these win, in this order and by these gaps", the last one being to the best loser."""
-    s, wide = _races_placed(x), rational(scale)
+    s, wide = list(map(rational, x)), rational(scale)
     winners = product(density(noise, wide, s[i] - ahead) for i, ahead in zip(order, leads(gaps), strict=True))
     losers = [j for j in range(len(s)) if j not in order]
     return best_of(winners, [s[j] for j in losers], noise, wide).integral()
@@ -297,22 +264,16 @@ def gap_density(x: Sequence[Number], order: Sequence[int], gaps: Sequence[Number
 
 def best_of(factor: Curve, places: Sequence[fmpq], noise: Pieces, scale: fmpq) -> Curve:
     """factor(z) times the density at z of the largest of places + scale N."""
-    total: Curve | None = None
+    curves = []
     for best in range(len(places)):
         others = [below(noise, scale, place) for j, place in enumerate(places) if j != best]
-        one = product([factor, density(noise, scale, places[best]), *others])
-        total = one if total is None else total + one
-    assert total is not None
-    return total
+        curves.append(product([factor, density(noise, scale, places[best]), *others]))
+    return reduce(lambda one, two: one + two, curves)
 
 
 def leads(gaps: Sequence[Number]) -> list[fmpq]:
     """How far each winner is ahead of the best loser."""
-    total, result = fmpq(0), []
-    for gap in reversed(gaps):
-        total += rational(gap)
-        result.append(total)
-    return result[::-1]
+    return list(accumulate(map(rational, reversed(gaps))))[::-1]
 
 
 def choice_law(exponents: Sequence[Number], noise: str) -> list[arb]:
@@ -320,9 +281,12 @@ def choice_law(exponents: Sequence[Number], noise: str) -> list[arb]:
     best = max(exponents)
     chance = [power(rational(Fraction(one) - Fraction(best))) for one in exponents]
     if noise == "gumbel":
-        total = sum(chance, start=arb(0))
-        return [one / total for one in chance]
-    return [p * sum(_moments(without), start=arb(0)) for p, without in _left_out(chance)]
+        whole = add(chance)
+        return [one / whole for one in chance]
+    return [
+        p * add(coefficient / (r + 1) for r, coefficient in enumerate(without.coeffs()))
+        for p, without in _left_out(chance)
+    ]
 
 
 def choice_with_guard(exponents: Sequence[Number], guard: arb, share: Fraction) -> tuple[list[arb], arb]:
@@ -337,13 +301,15 @@ def choice_with_guard(exponents: Sequence[Number], guard: arb, share: Fraction) 
     end = arb(1) if v <= 0 else (-v).exp()
     if not (v <= 0 or v >= 0):
         raise ArithmeticError("the guard ties with the best candidate: more precision is needed")
-    law = []
-    for p, without in _left_out(chance):
-        total = arb(0)
-        for r, coefficient in enumerate(without.coeffs()):
-            total += coefficient * (end ** (r + 1) / (r + 1) - (a * v).exp() * end ** (r + 1 + a) / (r + 1 + a))
-        law.append(p * total)
-    return law, 1 - sum(law, start=arb(0))
+    law = [
+        p
+        * add(
+            coefficient * (end ** (r + 1) / (r + 1) - (a * v).exp() * end ** (r + 1 + a) / (r + 1 + a))
+            for r, coefficient in enumerate(without.coeffs())
+        )
+        for p, without in _left_out(chance)
+    ]
+    return law, 1 - add(law)
 
 
 def _left_out(chance: list[arb]) -> list[tuple[arb, arb_poly]]:
@@ -362,22 +328,11 @@ def _left_out(chance: list[arb]) -> list[tuple[arb, arb_poly]]:
     return result
 
 
-def _moments(poly: arb_poly) -> list[arb]:
-    return [coefficient / (r + 1) for r, coefficient in enumerate(poly.coeffs())]
-
-
-def _races_placed(x: Sequence[Number]) -> list[fmpq]:
-    return [rational(value) for value in x]
-
-
 def _plackett_luce(order: Sequence[int], s: list[fmpq], scale: fmpq) -> arb:
     weights = [power((value - max(s)) / scale) for value in s]
-    rest, chance = sum(weights, start=arb(0)), arb(1)
-    gone: set[int] = set()
-    for i in order:
-        chance *= weights[i] / rest
-        gone.add(i)
-        rest = sum((w for j, w in enumerate(weights) if j not in gone), start=arb(0))
+    chance = arb(1)
+    for place, i in enumerate(order):
+        chance *= weights[i] / add(w for j, w in enumerate(weights) if j not in order[:place])
     return chance
 
 
@@ -436,7 +391,7 @@ _FALLING: dict[str, tuple[Rational, Rational, Rational]] = {
 
 def _smooth_race(noise: str, s: list[fmpq]) -> Race:
     if noise not in _FALLING:
-        raise ValueError(f"no certified law is known for {noise} noise")
+        raise ValueError(f"no certified distribution is known for {noise} noise")
 
     def race(here: list[int], lower: list[int], higher: list[int]) -> arb:
         if noise == "logistic":  # symmetric: below 0 it is the mirror image, with lower and higher exchanged
@@ -444,13 +399,13 @@ def _smooth_race(noise: str, s: list[fmpq]) -> Race:
             return _panel(noise, s, here, lower, higher, 0, 1) + _panel(noise, turned, here, higher, lower, 0, 1)
         least = max(s[i] for i in here + lower)
         levels = [*sorted({s[i] for i in higher if s[i] > least}, reverse=True), least]
-        total, start = arb(0), arb(0)
+        whole, start = arb(0), arb(0)
         for bottom in levels:
             end = power(-bottom)
             unsure = [i for i in higher if s[i] <= bottom]  # whoever starts above this panel is higher for sure
-            total += _panel(noise, s, here, lower, unsure, start, end)
+            whole += _panel(noise, s, here, lower, unsure, start, end)
             start = end
-        return total
+        return whole
 
     return race
 
@@ -473,62 +428,3 @@ def _panel(
         return value
 
     return acb.integral(integrand, start, end).real
-
-
-Generating = Callable[[arb], arb]
-
-
-def chances(runs: Any, most: int) -> list[arb]:
-    """P[K = k] for k = 0, .., most, each from its formula."""
-    kind = type(runs).__name__
-    if kind == "Capped":
-        known = chances(runs.runs, min(most, runs.cap))
-        whole = sum(chances(runs.runs, runs.cap), arb(0))
-        return [one / whole for one in known] + [arb(0)] * (most - len(known) + 1)
-    if kind == "Poisson":
-        mean = arb(rational(runs.mean))
-        return [(-mean).exp() * mean**k / arb(factorial(k)) for k in range(most + 1)]
-    if kind == "Binomial":
-        p = arb(rational(runs.p))
-        return [arb(fmpz.bin_uiui(runs.n, k)) * p**k * (1 - p) ** (runs.n - k) if k <= runs.n else arb(0)
-                for k in range(most + 1)]  # fmt: skip
-    gamma, eta = arb(rational(runs.gamma)), arb(rational(runs.eta))
-    ladder = [arb(0)]
-    for k in range(1, most + 1):
-        if runs.eta == 0:
-            ladder.append((1 - gamma) ** k / (k * -gamma.log()))
-            continue
-        term = (1 - gamma) ** k / (gamma ** (-eta) - 1)
-        for step in range(k):
-            term *= (step + eta) / (step + 1)
-        ladder.append(term)
-    return ladder
-
-
-def generating(runs: Any) -> Generating:
-    """f(x) = E x^K."""
-    kind = type(runs).__name__
-    if kind == "Capped":
-        known = chances(runs, runs.cap)
-        return lambda x: sum((one * x**k for k, one in enumerate(known)), arb(0))
-    if kind == "Poisson":
-        return lambda x: (arb(rational(runs.mean)) * (x - 1)).exp()
-    if kind == "Binomial":
-        return lambda x: (1 - arb(rational(runs.p)) * (1 - x)) ** runs.n
-    gamma, eta = arb(rational(runs.gamma)), arb(rational(runs.eta))
-    if runs.eta == 0:
-        return lambda x: (1 - (1 - gamma) * x).log() / gamma.log()
-    return lambda x: ((1 - (1 - gamma) * x) ** (-eta) - 1) / (gamma ** (-eta) - 1)
-
-
-def best_law(one_run: Mapping[Any, tuple[float, arb]], f: Generating) -> Law:
-    """The law of the winner: outcomes with their scores and chances in one run; None is "nothing was run".
-
-    Outcomes of one score share f(at most it) - f(below it) in proportion to their chances.
-    """
-    law: dict[Any, arb] = {None: f(arb(0))}
-    for outcome, (score, chance) in one_run.items():
-        below = sum((p for value, p in one_run.values() if value < score), arb(0))
-        alike = sum((p for value, p in one_run.values() if value == score), arb(0))
-        law[outcome] = chance / alike * (f(below + alike) - f(below))
-    return Law(law)

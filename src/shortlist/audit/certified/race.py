@@ -1,4 +1,4 @@
-"""The certified laws of races."""
+"""The certified distributions of races, and of selected items with values."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb, arb_series, ctx, fmpq
 
+from shortlist.audit.certified import sets, unknown_domain
 from shortlist.audit.certified.base import (
     GAPS,
     NAMED,
     PRECISION,
     Law,
+    add,
     gap_density,
     gap_grid,
+    independent,
     noise_name,
     ordered_law,
     power,
@@ -31,6 +34,7 @@ from shortlist.audit.certified.base import (
 if TYPE_CHECKING:
     from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
     from shortlist.mechanisms.race import NoisyMax, OneshotTopK
+    from shortlist.mechanisms.values import MeasuredSet, NoisyHistogram
     from shortlist.scores import Scores
 
 
@@ -38,16 +42,16 @@ def noisy_max_law(mechanism: NoisyMax, scores: Scores) -> Law:
     """{(winner,): chance}: one-shot top-k of one; with a prior, weights times powers of e."""
     if mechanism.prior is not None:
         return _weighted(mechanism, scores)
-    return Law(ordered_law(scores.values.tolist(), 1, noise_name(mechanism.noise), mechanism._top_one._scale(scores)))
+    return Law(ordered_law(scores.values.tolist(), 1, noise_name(mechanism.noise), mechanism._scale(scores)))
 
 
 def _weighted(mechanism: NoisyMax, scores: Scores) -> Law:
     """P[i] = w_i e^(x_i / scale) / sum; nothing of a candidate at -inf."""
-    scale, prior = rational(mechanism._top_one._scale(scores)), mechanism.prior or ()
+    scale, prior = rational(mechanism._scale(scores)), mechanism.prior or ()
     places = [None if x == -float("inf") else rational(x) / scale for x in scores.values.tolist()]
     shares = [arb(0) if s is None else arb(rational(w)) * power(s) for w, s in zip(prior, places, strict=True)]
-    total = sum(shares, arb(0))
-    return Law({(i,): share / total for i, share in enumerate(shares)})
+    whole = add(shares)
+    return Law({(i,): share / whole for i, share in enumerate(shares)})
 
 
 def oneshot_law(mechanism: OneshotTopK, scores: Scores) -> Law:
@@ -94,7 +98,7 @@ def exponential_gap_law(mechanism: ExponentialWithGap, scores: Scores) -> Law:
     m = [rational(Fraction(value) / scale) for value in scores.values.tolist()]
     densities: dict[Hashable, arb] = {}
     for s in range(len(m)) if given is None else (given,):
-        theta = arb(m[s]) - sum((power(m[j]) for j in range(len(m)) if j != s), start=arb(0)).log()
+        theta = arb(m[s]) - add(power(m[j]) for j in range(len(m)) if j != s).log()
         for gap in GAPS:
             odds = (theta - arb(gap)).exp()
             densities[s, gap] = odds / (1 + odds) ** 2
@@ -124,7 +128,7 @@ class Clocks:
         """ln of the sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
         with ctx.workprec(PRECISION):
             orders = _orders(self._beside(other), self.k)
-            return round_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)).log())
+            return round_up(add(one.times * one.moment(Fraction(order)) for one in orders).log())
 
     def _beside(self, other: Self) -> Pairs:
         """Clocks that are renamed, or all run faster by the same factor under both laws, tell the same."""
@@ -168,7 +172,7 @@ class _Order:
 @lru_cache(maxsize=4096)
 def _stick(clocks: Pairs, k: int, epsilon: Fraction) -> float:
     with ctx.workprec(PRECISION):
-        return round_up(sum((one.times * one.stick(epsilon) for one in _orders(clocks, k)), start=arb(0)))
+        return round_up(add(one.times * one.stick(epsilon) for one in _orders(clocks, k)))
 
 
 @lru_cache
@@ -197,7 +201,7 @@ def _order(clocks: Pairs, k: int, times: int) -> _Order:
 
 
 def _rate(exponents: Iterable[Fraction]) -> arb:
-    return sum((power(rational(one)) for one in exponents), start=arb(0))
+    return add(power(rational(one)) for one in exponents)
 
 
 def _proportional(some: Pairs, others: Pairs) -> bool:
@@ -234,3 +238,100 @@ def _derivative(mean: arb, c: Fraction, n: int, order: int) -> arb:
     for _ in range(n):
         value *= m
     return value[order]
+
+
+# Selected items with values
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianCounts:
+    """Counts with Gaussian noise, in units of its deviation."""
+
+    places: tuple[Fraction, ...]
+
+    def stick(self, other: Self, epsilon: float) -> float:
+        """sup over events S of P(S) - e^epsilon P'(S) of all noisy counts, rounded up."""
+        square = self._square(other)
+        with ctx.workprec(PRECISION):
+            e, mu, root = arb(rational(epsilon)), arb(rational(square)).sqrt(), arb(2).sqrt()
+            if not square:
+                return max(0.0, round_up(1 - e.exp()))
+            here, there = ((e / mu - mu / 2) / root).erfc() / 2, ((e / mu + mu / 2) / root).erfc() / 2
+            return max(0.0, round_up(here - e.exp() * there))
+
+    def log_moment(self, other: Self, order: float) -> float:
+        """ln of the integral of density^order other^(1 - order), rounded up."""
+        with ctx.workprec(PRECISION):
+            r = arb(rational(order))
+            return round_up(r * (r - 1) * arb(rational(self._square(other))) / 2)
+
+    def _square(self, other: Self) -> Fraction:
+        return sum(((x - y) ** 2 for x, y in zip(self.places, other.places, strict=True)), Fraction(0))
+
+
+GRID = tuple(Fraction(n, 4) for n in (-12, -2, 0, 1, 3, 4, 7, 20))
+"""Where sums are compared, in units of the noise."""
+
+
+def histogram_law(mechanism: NoisyHistogram, scores: Scores) -> GaussianCounts | Law:
+    """The counts under the mechanism's own noise."""
+    noisy = mechanism.noise(scores)
+    places = tuple(Fraction(value) / noisy.scale for value in scores.values.tolist())
+    if noisy.noise.name == "gaussian":
+        return GaussianCounts(places)
+    table: dict[Any, arb] = {}
+    for order in permutations(range(len(places)), mechanism.k):
+        losers = [places[i] for i in range(len(places)) if i not in order]
+        for sums in combinations(sorted(GRID, reverse=True), mechanism.k):
+            here = sum((abs(v - places[i]) for i, v in zip(order, sums, strict=True)), Fraction(0))
+            density = power(rational(-here))
+            for x in losers:
+                density *= _below(sums[-1] - x)
+            table[order, sums] = density
+    return Law(table, density=True)
+
+
+def _below(z: Fraction) -> arb:
+    """P[N <= z] of Laplace noise of scale 1."""
+    tail = power(rational(-abs(z))) / 2
+    return 1 - tail if z > 0 else tail
+
+
+LOW, HIGH = -9, 12
+"""Values below and above are not told apart."""
+
+
+def law_of_measured_set(mechanism: MeasuredSet, scores: Scores) -> Law:
+    """{(set, its values in the order of their positions): chance}, for whole scores.
+
+    The set comes with the way it was selected: by the guard, or by the branch for candidates that come from the data.
+    """
+    parts: Any = mechanism._parts(scores.public)
+    x = scores.values.tolist()
+    if scores.public:
+        selected = sets.law_of_guarded_set(parts.selection, scores)
+    else:
+        selected = unknown_domain.both_law(parts.selection, x, None)
+    chances: dict[Any, arb] = {}
+    for outcome, chance in selected.chances.items():
+        members = outcome[0] if scores.public else outcome[-1]
+        scale = parts.noise(len(members), scores.largest_sensitivity) if members else None
+        tables = [_values(x[i], scale, parts.epsilon is None) for i in members]
+        for values, part in independent(tables):
+            chances[outcome, values] = chance * part
+    return Law(dict(sorted(chances.items(), key=lambda one: repr(one[0]))))
+
+
+def _values(count: int, scale: Any, gaussian: bool) -> dict[int, arb]:
+    """P[value], cut at both ends."""
+    width = arb(rational(scale))
+
+    def at_least(value: int) -> arb:
+        if gaussian:
+            return ((arb(value - 0.5) - count) / (width * arb(2).sqrt())).erfc() / 2
+        distance = value - count
+        a = (-1 / width).exp()
+        return a**distance / (1 + a) if distance >= 1 else 1 - a ** (1 - distance) / (1 + a)
+
+    ends = [arb(1), *map(at_least, range(LOW + 1, HIGH + 1)), arb(0)]
+    return {LOW + n: ends[n] - ends[n + 1] for n in range(len(ends) - 1)}

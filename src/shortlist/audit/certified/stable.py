@@ -1,18 +1,20 @@
-"""The certified laws of large gaps, stable sets and votes."""
+"""The certified distributions of large gaps, stable sets, votes and quantiles."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil, log2
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
 from shortlist.audit.certified import sets, unknown_domain
-from shortlist.audit.certified.base import Law, choice_law, ordered_law, rational, set_law
+from shortlist.audit.certified.base import Chances, Law, choice_law, gather, ordered_law, rational, set_law
 
 if TYPE_CHECKING:
+    from shortlist.mechanisms.quantiles import Quantile
     from shortlist.mechanisms.stable import LargeGap, StableTopK
     from shortlist.mechanisms.votes import PATE, MultiLabelPATE
     from shortlist.scores import Scores
@@ -121,18 +123,17 @@ def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
     """The set of labels, or None: k, or a rank by noise on the gaps; then the test, for gaps that move by 2."""
     ranking = [*sorted(counts, reverse=True), 0]
     gaps = [ranking[j] - ranking[j + 1] for j in range(len(counts))]
-    chances: dict[Any, arb] = {None: arb(0)}
     if pate.k is None:
         ranks = dict(enumerate(_rank_chances([gap / pate._scale for gap in gaps], pate.sigma_1)))
     else:
         ranks = {pate.k - 1: arb(1)}
+    outcomes: list[tuple[Any, arb]] = []
     for j, chance in ranks.items():
         success = passing("gaussian", pate._test, gaps[j])
-        chances[None] += chance * (1 - success)
+        outcomes.append((None, chance * (1 - success)))
         if gaps[j]:
-            labels = tuple(i for i, count in enumerate(counts) if count >= ranking[j])
-            chances[labels] = chances.get(labels, arb(0)) + chance * success
-    return Law(chances)
+            outcomes.append((tuple(i for i, count in enumerate(counts) if count >= ranking[j]), chance * success))
+    return Law(gather(outcomes))
 
 
 def _rank_chances(exponents: list[Fraction], sigma: float | None) -> list[arb]:
@@ -151,3 +152,45 @@ def class_law(pate: PATE, counts: Sequence[int]) -> Law:
     whole = pate.query.as_pure()
     assert whole is not None
     return Law(ordered_law(list(counts), 1, "gumbel", 2 / Fraction(whole.epsilon)))
+
+
+# Quantiles
+
+
+def quantile_law(mechanism: Quantile, scores: Scores) -> Law:
+    """{(place for each q): chance}, from the counts at each place and the stated q, noise and epsilon of a level."""
+    wanted = mechanism.q if isinstance(mechanism.q, tuple) else (mechanism.q,)
+    q = [Fraction(str(one)) for one in wanted]
+    votes = [Fraction(count) for count in scores.values.tolist()]
+    stated, noise = mechanism.votes_per_user, str(mechanism.noise)
+    share = len(votes) * Fraction(scores.largest_sensitivity) if stated is None else Fraction(stated)
+    rate = Fraction(mechanism.epsilon_of_a_level) / share
+    if mechanism.levels != ceil(log2(len(q) + 1)):
+        raise ArithmeticError("the number of levels is not that of the recursion")
+    return Law(_part(votes, 0, q, Fraction(0), Fraction(1), rate, noise))
+
+
+def _part(
+    votes: list[Fraction], first: int, q: Sequence[Fraction], low: Fraction, high: Fraction, rate: Fraction, noise: str
+) -> Chances:
+    """The law of these q between low and high, on the points from the first on."""
+    if not q:
+        return {(): arb(1)}
+    middle = len(q) // 2
+    inside = (q[middle] - low) / (high - low)
+    moved = Fraction(1) if inside in (0, 1) else 2 * max(inside, 1 - inside)
+    people, table = sum(votes, start=Fraction(0)), {}
+    scores = []
+    for place in range(len(votes)):
+        below = sum(votes[:place], start=Fraction(0))
+        within = below + votes[place]
+        scores.append(-max(below - inside * people, inside * people - within, Fraction(0)))
+    chances = choice_law([rate / moved * score for score in scores], noise)
+    for place, chance in enumerate(chances):
+        half = votes[place] / 2
+        before = _part([*votes[:place], half], first, q[:middle], low, q[middle], rate, noise)
+        after = _part([half, *votes[place + 1 :]], first + place, q[middle + 1 :], q[middle], high, rate, noise)
+        for head, one in before.items():
+            for tail, two in after.items():
+                table[*head, first + place, *tail] = chance * one * two
+    return table

@@ -1,4 +1,4 @@
-"""The certified laws of sparse vectors and hybrids."""
+"""The certified distributions of sparse vectors and hybrids."""
 
 from __future__ import annotations
 

@@ -1,15 +1,25 @@
-"""The certified laws of items that come from the data."""
+"""The certified distributions of items that come from the data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import Law, choice_law, noise_name, ordered_law, power, rational
+from shortlist.audit.certified.base import (
+    Law,
+    add,
+    choice_law,
+    gather,
+    independent,
+    noise_name,
+    ordered_law,
+    power,
+    rational,
+)
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.partition import Branch, KeySet, NamesChoice
@@ -39,26 +49,23 @@ def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
         weights = [power(rational(rate * counts[i])) for i in there]
         return Law(_peel(there, weights, many * power(rational(rate * bar)), mechanism.k))
     k = min(mechanism.k, len(there) + 1)
-    chances: dict[Any, arb] = {}
+    lists = []
     for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
         ended = len(there) in order or len(order) < mechanism.k
         cut = order[: order.index(len(there))] if len(there) in order else order
-        key = (tuple(there[i] for i in cut), ended)
-        chances[key] = chances.get(key, arb(0)) + chance
-    return Law(chances)
+        lists.append(((tuple(there[i] for i in cut), ended), chance))
+    return Law(gather(lists))
 
 
 def _peel(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, arb]:
     law: dict[Any, arb] = {}
     for n in range(min(k, len(there)) + 1):
         for order in permutations(range(len(there)), n):
-            rest, chance = sum(weights, start=bar), arb(1)
-            for i in order:
+            rests = [bar + add(w for j, w in enumerate(weights) if j not in order[:place]) for place in range(n + 1)]
+            chance = arb(1)
+            for i, rest in zip(order, rests, strict=False):
                 chance *= weights[i] / rest
-                rest = bar + sum(
-                    (w for j, w in enumerate(weights) if j not in order[: order.index(i) + 1]), start=arb(0)
-                )
-            law[tuple(there[i] for i in order), n < k] = chance * bar / rest if n < k else chance
+            law[tuple(there[i] for i in order), n < k] = chance * bar / rests[-1] if n < k else chance
     return law
 
 
@@ -105,23 +112,16 @@ def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
             (chance, [_geometric(coin, reach, count) for count in counts])
             for reach, chance in ((coin.reach, 1 - share), (coin.reach - 1, share))
         ]
-    table: dict[Any, arb] = {}
+    outcomes: list[tuple[Any, arb]] = []
     for chance, labels in parts:
-        if not mechanism.values:  # then it makes no difference how far above the bar a label is
-            labels = [{None: label[None], 0: sum(_without(label).values(), start=arb(0))} for label in labels]
-        for outcome in product(*(label.items() for label in labels)):
-            shown: tuple[Any, ...] = tuple(value for value, _ in outcome)
-            if not mechanism.values:
-                shown = tuple(i for i, value in enumerate(shown) if value is not None)
-            total = chance
-            for _, part in outcome:
-                total = total * part
-            table[shown] = table.get(shown, arb(0)) + total
-    return Law(dict(sorted(table.items(), key=lambda one: repr(one[0]))))
-
-
-def _without(label: dict[int | None, arb]) -> dict[int | None, arb]:
-    return {value: chance for value, chance in label.items() if value is not None}
+        if mechanism.values:
+            outcomes += ((shown, chance * part) for shown, part in independent(labels))
+            continue
+        for label in labels:  # it makes no difference how far above the threshold a label is
+            label[0] = add(label.pop(value) for value in [*label] if value is not None)
+        for shown, part in independent(labels):
+            outcomes.append((tuple(i for i, value in enumerate(shown) if value is not None), chance * part))
+    return Law(dict(sorted(gather(outcomes).items(), key=lambda one: repr(one[0]))))
 
 
 def _gaussian(mechanism: KeySet, count: int) -> dict[int | None, arb]:
@@ -151,14 +151,14 @@ def _geometric(coin: Any, reach: int, count: int) -> dict[int | None, arb]:
         return {None: arb(1)}
     masses = _masses(coin.epsilon, reach)
     named: dict[int | None, arb] = {count + x: mass for x, mass in masses.items() if count + x > reach}
-    silent = sum((mass for x, mass in masses.items() if count + x <= reach), start=arb(0))
+    silent = add(mass for x, mass in masses.items() if count + x <= reach)
     return {None: silent, **named}
 
 
 def _masses(epsilon: Fraction, reach: int) -> dict[int, arb]:
     weights = {x: (-arb(rational(epsilon)) * abs(x)).exp() for x in range(-reach, reach + 1)}
-    total = sum(weights.values(), start=arb(0))
-    return {x: weight / total for x, weight in weights.items()}
+    whole = add(weights.values())
+    return {x: weight / whole for x, weight in weights.items()}
 
 
 def _coin_chance(coin: Any) -> arb:
@@ -182,12 +182,13 @@ def law_of_mixture(
     branches: Sequence[Branch], rate: Fraction, counts: Sequence[int], weights: Sequence[int] | None, *, in_order: bool
 ) -> Law:
     """Of any branches, chosen at that rate."""
-    table: dict[Any, arb] = {}
-    for branch, chance in zip(branches, choices(branches, rate, counts), strict=True):
-        for shown, here in _names(branch, in_order, counts, weights).items():
-            key = (branch.kind, branch.row, shown)
-            table[key] = table.get(key, arb(0)) + chance * here
-    return Law(table)
+    return Law(
+        gather(
+            ((branch.kind, branch.row, shown), chance * here)
+            for branch, chance in zip(branches, choices(branches, rate, counts), strict=True)
+            for shown, here in _names(branch, in_order, counts, weights).items()
+        )
+    )
 
 
 def _names(branch: Branch, in_order: bool, counts: Sequence[int], weights: Sequence[int] | None) -> dict[Any, arb]:
@@ -199,11 +200,8 @@ def _names(branch: Branch, in_order: bool, counts: Sequence[int], weights: Seque
         if in_order or weights is None:
             raise ValueError("the law of a key set is known for sets, and with the weights of the labels")
         return dict(sums_law(mechanism, list(weights)).chances)
-    table: dict[Any, arb] = {}
-    for (order, _), chance in lists_law(mechanism, counts).chances.items():
-        shown = order if in_order else tuple(sorted(order))
-        table[shown] = table.get(shown, arb(0)) + chance
-    return table
+    lists = lists_law(mechanism, counts).chances.items()
+    return gather((order if in_order else tuple(sorted(order)), chance) for (order, _), chance in lists)
 
 
 def choices(branches: Sequence[Branch], rate: Fraction, counts: Sequence[int]) -> list[arb]:

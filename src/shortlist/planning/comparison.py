@@ -20,7 +20,7 @@ from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.sets import GuardedTopK, OneShot, budget_with_rounds, share_of
 from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
-from shortlist.pages.theme import printed
+from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
 from shortlist.planning.rows import Contestant, contestants, curves
 from shortlist.planning.search import least_epsilon_reaching
@@ -91,7 +91,7 @@ class Comparison:
         return text_table(shown)
 
     def _repr_html_(self) -> str:
-        return printed(str(self))
+        return print_table(str(self))
 
 
 def compare(
@@ -264,7 +264,7 @@ def _by_rounds(mechanism: GuardedTopK, scores: Scores) -> Trace | None:
     def at(e: float) -> tuple[float, float]:
         whole, (noise, less) = budget_with_rounds(e, k, share, delta)
         one = replace(mechanism, budget=whole)
-        run = one._followed(scores, public, OneShot(noise, scores.range_sensitivity / less))
+        run = one._run_with(scores, public, OneShot(noise, scores.range_sensitivity / less))
         return whole.epsilon, GuardedSetDistribution(run, len(scores)).success()
 
     return lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at

@@ -1,0 +1,466 @@
+"""From a query to a release: plan, reserve, read, draw, name, present. Written once for every call.
+
+Groups are a loop over their lists, and one list is one group. All groups together cost what the groups of one user cost
+(Theorem 230): each is drawn independently, by a mechanism that keeps a share of the budget, and the winners of all of
+them are named in one question. What is checked, and what is charged, depends on public facts alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+import warnings
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from shortlist._arrays import Frame
+from shortlist._files import leave_spill_folder
+from shortlist._runtime import changed, late, settle
+from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
+from shortlist.choose import Choice, Facts, check_any_budget, choose
+from shortlist.errors import PrivacyWarning, Text, bad_value
+from shortlist.ledger.ledger import Reservation
+from shortlist.mechanisms import Mechanism, base
+from shortlist.privacy import ApproxDP, Guarantee, calibrate
+from shortlist.query import Query
+from shortlist.release import NOTHING_ELSE, Extras, GroupedRelease, Release
+from shortlist.sampling.entropy import Source
+from shortlist.scores import GroupedScores, Pick, Scores, as_scores
+
+LARGE_DELTA = 1e-3
+LONGEST_NOTE = 10_000
+"""Characters that a ledger's entry has for groups and their mechanisms; more are told by a hash of them."""
+OUTSIDE = "whatever lies outside the range counts at its ends, and a cell that holds no such value is left out"
+SHARED = "the rows of a person share one vote"
+
+
+def execute(query: Query) -> Release | GroupedRelease:
+    """Answer a query: the charge is on the disk before a row is read, and nothing is charged that does not fit.
+
+    Raises
+    ------
+    ValueError, TypeError
+        from public facts alone, if the query does not fit: nothing is charged or read.
+    BudgetExceeded
+        if the ledger has no room: nothing is charged or read.
+    """
+    random, ledger = base.check_source(query.rng), query.ledger
+    data, budget = open_query(query)
+    known = plan_by_arguments(query, data, budget) if query.is_table else None  # before the header is looked at
+    if known is not None and ledger is not None:
+        ledger.check(known.charge, known.guarantee, unit=f"{query.unit} (add-remove)", fresh=False)
+    plan = make_plan(query, budget, data.schema())
+    warn(plan)
+    reservation = None if ledger is None else plan.reserve(data.note, secure=random.secure)
+    try:
+        if query.progress is not None:
+            query.progress(0.0)
+        scores = data.read(query.progress)
+    except BaseException as error:
+        if reservation is not None:
+            entry = reservation.number
+            error.add_note(f"The ledger was charged before a row was read, and the charge stays: entry {entry}.")
+        raise
+    release = plan.draw(scores, random, reservation)
+    if query.is_table:
+        leave_spill_folder()
+    return release
+
+
+def quote_query(query: Query, *, header: bool) -> tuple[Plan, int | None]:
+    """Return (what would run and what it costs, how many candidates there are where that is public)."""
+    data, budget = open_query(query)
+    plan = plan_by_arguments(query, data, budget)
+    if plan is None or (header and query.is_table):
+        plan = make_plan(query, budget, data.schema())
+    scores = plan.accepted
+    if isinstance(scores, Scores) and scores.public and query.call != "quantile":
+        return plan, len(scores)
+    return plan, data.size
+
+
+class Data(Protocol):
+    """What a query is about, before it is read."""
+
+    @property
+    def size(self) -> int | None:
+        """How many candidates there are, where that is public and known by the arguments alone."""
+
+    @property
+    def note(self) -> str:
+        """What a ledger notes beside the table and its columns."""
+
+    def preview(self) -> Scores | GroupedScores | Facts | None:
+        """What is public by the arguments alone; None if these do not tell what it costs."""
+
+    def schema(self) -> Scores | GroupedScores:
+        """All that is public, by the names and types of columns too."""
+
+    def read(self, progress: Callable[[float], None] | None) -> Any:
+        """The scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """Scores that are there already: of one list, or of groups."""
+
+    scores: Scores | GroupedScores
+
+    size = None
+    note = ""
+
+    @classmethod
+    def of(cls, query: Query) -> InMemory:
+        source, written = query.source, query.written
+        scores: Scores | GroupedScores
+        if isinstance(source, list | tuple) and source and isinstance(source[0], Scores | list | tuple | np.ndarray):
+            scores = GroupedScores._of_vectors(source, query.parallel, written)  # type: ignore[arg-type]
+        elif query.parallel:
+            raise TypeError("parallel is for a list of score lists: leave it out")
+        elif not isinstance(source, GroupedScores):
+            scores = as_scores(source, **written)
+        elif written:
+            raise TypeError(f"{', '.join(written)}: already said by the scores of the groups; give it to count")
+        else:
+            scores = source
+        return cls(scores if query.largest else scores._negate())
+
+    def preview(self) -> Scores | GroupedScores:
+        return self.scores
+
+    schema = preview
+
+    def read(self, progress: Callable[[float], None] | None) -> Scores | GroupedScores:
+        return self.scores
+
+
+def open_query(query: Query) -> tuple[Data, base.Budget]:
+    """Return (what it is about, what it may cost: where a ledger has a hair less than that, what it has)."""
+    ledger = query.ledger
+    base.check_ledger(ledger)
+    data: Data
+    if query.is_table:
+        data = late("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
+        if query.parallel:
+            raise TypeError("parallel is for a list of score lists: leave it out")
+    else:
+        data = InMemory.of(query)
+    check = base.check_delta_budget if query.call == "keys" else check_any_budget
+    budget = check(query.epsilon, query.delta, query.budget)
+    return data, budget if ledger is None else ledger.within(budget)
+
+
+def plan_by_arguments(query: Query, data: Data, budget: base.Budget) -> Plan | None:
+    """Return the plan that the arguments alone tell, with no header looked at; None if only an engine knows it all."""
+    known = data.preview()
+    return None if known is None else make_plan(query, budget, known)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will run and what it costs, from public facts alone."""
+
+    query: Query
+    accepted: Scores | GroupedScores | Facts
+    """Scores that were accepted: counted, or what is public of them."""
+    choices: dict[int | None, Choice]
+    """What draws, by k."""
+    first: Choice
+    """One for all, or that of the first group."""
+    sizes: dict[Hashable, int | None] | None
+    """k by group, where each has its own."""
+    guarantee: Guarantee
+    """What one user is promised of all of it."""
+    share: base.Budget
+    """What each group may cost."""
+    charge: Guarantee
+    costs: dict[Guarantee, Guarantee]
+    """The charges of single groups, each different one once, and the guarantee beside each."""
+
+    def k_of(self, key: Hashable) -> int | None:
+        """Return k of a group."""
+        k: int | None = self.query.k if self.sizes is None else self.sizes[key]
+        return k
+
+    def reserve(self, note: str, *, secure: bool) -> Reservation:
+        """Reserve the charge in the ledger, before anything is looked at. Of groups nothing of it comes back."""
+        (mechanism, _, keeps_order, _), scores, least = self.first, self.accepted, self.query.at_least
+        assert not isinstance(scores, Facts)
+        assert self.query.ledger is not None
+        order = "as a set" if mechanism.ordered and not keeps_order else ""
+        rest = "" if least is None else f"noisy values below {least!r} left out"
+        said = "; ".join(filter(None, (note, order, rest)))
+        return self.query.ledger.reserve(
+            self.charge,
+            self.guarantee,
+            refundable=mechanism.refundable if isinstance(scores, Scores) else (),
+            purpose=self.query.purpose,
+            mechanism=repr(mechanism) if isinstance(scores, Scores) else describe_groups(self, scores),
+            unit=f"{scores.unit} ({scores.neighbours})",
+            source=base.ledger_note(_sources(scores), largest=not scores._negated, secure=secure, said=said),
+        )
+
+    def draw(self, scores: Any, random: Source, reservation: Reservation | None) -> Release | GroupedRelease:
+        """Draw from scores that were accepted and paid for, exactly: once for each group."""
+        if scores is not self.accepted and _costs(scores, self.choices, self.k_of) != self.costs:
+            raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
+        if isinstance(scores, Scores):
+            release = self.first.mechanism._sample_and_release(scores, random, reservation)
+            return self.present(release, self.first, self.query.k)
+        ks = [self.query.k] * scores._number if self.sizes is None else list(map(self.k_of, scores.groups))
+        with np.errstate(all="ignore"):  # whatever a caller makes of floats that run out would tell of the scores
+            drawn = [self.choices[k].mechanism._draw(scores._group(n), random) for n, k in enumerate(ks)]
+        named = scores._name([Pick(n, outcome.indices or (), outcome.by_weight) for n, outcome in enumerate(drawn)])
+        listed = [n for n, names in enumerate(named) if scores.public_groups or names]
+        keys = scores.groups if scores.public_groups else scores._names.keys(listed)
+        releases = {
+            key: self._release_group(scores, n, ks[n], drawn[n], named[n], secure=random.secure)
+            for key, n in zip(keys, listed, strict=True)
+        }
+        mechanism, why, *_ = self.first
+        return GroupedRelease(
+            releases=releases,
+            by=scores.by,
+            groups_per_user=scores.groups_per_user,
+            guarantee=self.guarantee,
+            charge=self.charge if reservation is None else reservation.guarantee,
+            per_group=self.share,
+            unit=scores.unit,
+            neighbours=scores.neighbours,
+            secure=random.secure,
+            mechanism=f"{mechanism.name}, on negated scores" if scores._negated else mechanism.name,
+            why=f"auto: {why}" if why else "named by the caller",
+            notes=_notes(scores),
+            receipt=None if reservation is None else reservation.receipt(),
+            frame=scores._frame if scores.by else None,
+            item_columns=scores._template.columns,
+        )
+
+    def _release_group(
+        self,
+        scores: GroupedScores,
+        n: int,
+        k: int | None,
+        outcome: base.Outcome,
+        names: list[Hashable],
+        *,
+        secure: bool,
+    ) -> Release:
+        """Return the release of a group, once its winners are named."""
+        choice, items = self.choices[k], None if outcome.indices is None else names
+        release = choice.mechanism._make_release(scores._group(n), outcome, items, secure, None)
+        frame = scores._frame  # of the whole table: one list has no columns of the key
+        frame = release.frame if frame is None else Frame(frame.engine, frame.types[len(scores.by) :])
+        return self.present(replace(release, frame=frame, guarantee=self.share), choice, k)
+
+    def present(self, release: Release, choice: Choice, k: int | None) -> Release:
+        """Return what is shown of one list: with the reason, and without what was not asked for.
+
+        It was drawn in this very call: nobody else holds it, so it is changed in place.
+        """
+        query, why = self.query, release.why
+        if release.ordered and not choice.keeps_order:
+            release = release.as_set()
+        extras, notes = release.extras, release.notes
+        if choice.why:
+            why = choice.why if query.call == "keys" else f"auto: {choice.why}"
+        if query.call == "quantile":
+            shared: Any = self.accepted
+            in_group = " in a group" * isinstance(shared, GroupedScores)
+            notes = (*notes, OUTSIDE, *[SHARED + in_group] * (shared._template.largest_sensitivity > 1))
+        elif query.call != "keys":
+            extras = _extras_of(k) if extras is NOTHING_ELSE else changed(extras, asked=None if k is None else int(k))
+        release = settle(release, why=why, extras=extras, notes=notes)
+        return release if query.at_least is None else drop_below(release, query.at_least)
+
+
+def make_plan(query: Query, budget: base.Budget, scores: Scores | GroupedScores | Facts) -> Plan:
+    """Return what runs and what it costs. Refuse what does not fit, from public facts alone."""
+    if isinstance(scores, Facts):
+        facts = scores
+    else:
+        facts = Facts(scores.public, scores.most, scores._template._capped is not None)
+    if not isinstance(scores, GroupedScores):
+        first = choose(query, facts, query.k, budget)
+        mechanism, choices = first.mechanism, {query.k: first}
+        costs = {mechanism.charge: mechanism.guarantee} if isinstance(scores, Facts) else _costs(scores, choices)
+        [(charge, guarantee)] = costs.items()
+        return Plan(query, scores, choices, first, None, guarantee, budget, charge, costs)
+    if not scores.public_groups and (query.values or query.gaps):
+        raise bad_value("values and gaps need public groups: give $groups=[...] to count, or leave them out")
+    sizes, many = _sizes(scores, query.k), scores.groups_per_user
+    numbers = [query.k] if sizes is None else list(dict.fromkeys(sizes.values()))
+
+    def plan(share: base.Budget) -> Plan:
+        choices = {number: choose(query, facts, number, share) for number in numbers}
+        whole = Plan(query, scores, choices, choices[numbers[0]], sizes, budget, share, share, {})
+        costs = _costs(scores, choices, whole.k_of)
+        charge = next(iter(costs)) if len(costs) == 1 else share
+        return replace(whole, charge=charge.repeat(many), costs=costs)
+
+    plain = plain_share(budget, many)
+    share = larger_share(budget, many, lambda part: choose(query, facts, numbers[0], part).mechanism.charge) or plain
+    made = plan(share)
+    if share != plain and (len(made.costs) > 1 or budget.excess(made.charge) > 0):
+        return plan(plain)  # groups are not all charged what the larger share was reckoned by
+    return made
+
+
+def _costs(
+    scores: Scores | GroupedScores,
+    choices: dict[int | None, Choice],
+    k_of: Callable[[Hashable], int | None] = lambda key: None,
+) -> dict[Guarantee, Guarantee]:
+    """Return the charges of single lists and the guarantee beside each; refuse lists that do not fit."""
+    costs: dict[Guarantee, Guarantee] = {}
+
+    def add(mechanism: Mechanism, part: Scores) -> None:
+        mechanism._check_and_reserve(part, None, "")
+        guarantee, charge = mechanism._privacy_cost(part)
+        costs.setdefault(charge, guarantee)
+
+    if isinstance(scores, Scores) or (scores._names is not None and not (scores.public_groups and scores.public)):
+        for choice in choices.values():  # one list, or groups that are all alike in public
+            add(choice.mechanism, scores._template)
+        return costs
+    seen: set[tuple[int | None, int]] = set()
+    for group, key in enumerate(scores.groups):
+        k, part = k_of(key), scores._group(group)
+        # of groups in one table only these two differ in public; lists of their own may differ in anything
+        if scores._names is None or part.numbered or (k, part._size) not in seen:
+            seen.add((k, part._size))
+            add(choices[k].mechanism, part)
+    return costs
+
+
+def plain_share(budget: base.Budget, many: int) -> base.Budget:
+    """Return what each group may cost, if one user is in `many`: epsilons, rhos and deltas add up. Rounded down."""
+    return type(budget)(*(_part(number, many) for number in astuple(budget)))
+
+
+def larger_share(budget: base.Budget, many: int, charge_of: Callable[[Any], Guarantee]) -> base.Budget | None:
+    """Return what fits by the composition of what is charged for one share, where that is more; None otherwise.
+
+    Half of an (epsilon, delta) budget's delta is for the groups' own, and half for the conversion. It is a proposal:
+    groups whose charges are others need a check of their own.
+    """
+    if many == 1 or not isinstance(budget, ApproxDP):
+        return None
+    epsilon, delta = _part(budget.epsilon, many), _part(budget.delta, 2 * many)
+
+    def together(epsilon: float) -> Guarantee:
+        return charge_of(ApproxDP(epsilon, delta)).repeat(many)
+
+    if not delta or not epsilon or budget.excess(together(1.05 * epsilon)) > 0:
+        return None
+    return ApproxDP(calibrate(together, budget, near=1.05 * epsilon), delta)
+
+
+def _part(number: float, many: int) -> float:
+    """Return the largest float of which `many` are not above the number."""
+    part = number / many
+    while Fraction(part) * many > Fraction(number):
+        part = math.nextafter(part, 0.0)
+    return part
+
+
+def _sizes(scores: GroupedScores, k: Any) -> dict[Hashable, int | None] | None:
+    if not isinstance(k, Mapping):
+        return None
+    if not scores.public_groups or set(k) != set(scores.groups):
+        raise ValueError("k as a mapping must have exactly the public groups as its keys, each with a number")
+    return {key: k[key] for key in scores.groups}
+
+
+def warn(plan: Plan) -> None:
+    """Warn once where an epsilon or a delta promises nothing, unless that was written down."""
+    epsilon = 0.0 if plan.query.allow_large else as_epsilon(plan.guarantee)
+    delta = getattr(plan.share, "delta", 0.0) if plan.first.names_from_data else 0.0
+    if delta > LARGE_DELTA:
+        text = Text(
+            f"$delta={delta:g} lets one person's own item out with that chance; "
+            "write a delta well below one over the number of people"
+        )
+        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
+    if epsilon > ABSURD_EPSILON:
+        text = Text(
+            f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
+            "and write a smaller one; or allow_large=True if the data are public or made up"
+        )
+        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
+
+
+def _external_stacklevel() -> int:
+    """Return the `stacklevel` of a warning of the caller that points to the line which called the package."""
+    frame, calls = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
+        frame, calls = frame.f_back, calls + 1
+    return calls
+
+
+def drop_below(release: Release, at_least: float) -> Release:
+    """Return the release without items whose released value is below: a function of what was released, and free."""
+    places = [i for i, value in enumerate(release.values or ()) if value >= at_least]
+
+    def pick(cells: list[Any] | None) -> list[Any] | None:
+        return None if cells is None else [cells[i] for i in places]
+
+    extras, note = release.extras, f"items with a noisy value below {at_least:,.12g} are left out"
+    extras = replace(extras, values=pick(extras.values), margins=pick(extras.margins), gaps=pick(extras.gaps))
+    return replace(
+        release, items=pick(release.items), indices=pick(release.indices), notes=(*release.notes, note), extras=extras
+    )
+
+
+@lru_cache
+def _extras_of(k: int | None) -> Extras:
+    return changed(NOTHING_ELSE, asked=None if k is None else int(k))
+
+
+def describe_groups(plan: Plan, scores: GroupedScores) -> str:
+    """Return which mechanism draws for which groups, for a ledger: an approval is for these lists alone."""
+    parts = []
+    for number, choice in plan.choices.items():
+        keys = [] if scores._keys is None else [key for key in scores._keys if plan.k_of(key) == number]
+        parts.append(
+            f"k={number} by {choice.mechanism!r} for {', '.join(map(repr, keys)) or 'every group in the data'}"
+        )
+    text = "; ".join(parts)
+    if len(text) > LONGEST_NOTE:
+        others = " and others" * (len(parts) > 1)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        text = f"{plan.first.mechanism!r}{others} for {len(scores)} groups, in full words of sha256 {digest}"
+    return f"{text}; {scores.groups_per_user} per {scores.unit}"
+
+
+def _sources(scores: Scores | GroupedScores) -> str:
+    """Return where the scores come from, for a ledger; of lists that are not alike in it, each one's own."""
+    if isinstance(scores, Scores) or scores.by:
+        return base.source_of(scores._template)
+    parts = [base.source_of(scores._group(n)) for n in range(scores._number)]
+    if len(set(parts)) == 1:
+        return parts[0]
+    text = "; ".join(f"list {place}: {words}" for place, words in enumerate(parts))
+    if len(text) <= LONGEST_NOTE // 2:
+        return text
+    digest = hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
+    return f"{len(parts)} lists, in full words of sha256 {digest}"
+
+
+def _notes(scores: GroupedScores) -> tuple[str, ...]:
+    most, unit = scores.groups_per_user, scores.unit
+    if scores.by:
+        which = "1 group, the one" if most == 1 else f"{most} groups, those"
+        return (
+            f"one {unit} counts in at most {which} with most of their rows, so that counts may be well below those of "
+            "all rows; to count people in more groups needs more noise",
+        )
+    if most > 1:
+        return (f"one {unit} may be in all {most} lists, and the guarantee is for all of them together",)
+    return (f"parallel: the caller says that no {unit} is in more than one of these lists; otherwise it costs more",)
