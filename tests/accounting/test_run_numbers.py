@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from shortlist import tuned
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
-from shortlist.tuned import RunLaw, pure_cost
 from studies.broken.run_numbers import chances, generating
 
 LAWS = [
@@ -69,19 +69,19 @@ def test_the_first_chances():
 
 
 def test_how_likely_the_best_of_twenty_is_tried():
-    laws: list[RunLaw] = [NegativeBinomial(mean=10, eta=eta) for eta in (-0.5, 0, 1)]
+    laws: list[tuned.RunLaw] = [NegativeBinomial(mean=10, eta=eta) for eta in (-0.5, 0, 1)]
     found = [float(one.hit_probability(np.array(0.05))) for one in [*laws, Poisson(10), Binomial(20, 0.5)]]
     assert found == pytest.approx([0.186605, 0.285560, 0.344828, 0.393469, 0.397312], abs=1e-6)
 
 
 def test_pure_costs():
-    laws: list[RunLaw] = [NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)]
+    laws: list[tuned.RunLaw] = [NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)]
     laws += [Poisson(10), Binomial(20, 0.5), Binomial(10, 1.0)]
     ones = [1.93923576, 2.59134408, 1.99638401, 5.62117157, 6.90045171, 10]
     tenths = [0.1947494, 0.26359128, 0.19969154, 0.59958375, 0.73286459, 1]
-    assert [round(pure_cost(runs, 1.0) or 0, 8) for runs in laws] == ones
-    assert [round(pure_cost(runs, 0.1) or 0, 8) for runs in laws] == tenths
-    assert pure_cost(Capped(Poisson(10), 4), 1.0) is None
+    assert [round(tuned.pure_cost(runs, 1.0) or 0, 8) for runs in laws] == ones
+    assert [round(tuned.pure_cost(runs, 0.1) or 0, 8) for runs in laws] == tenths
+    assert tuned.pure_cost(Capped(Poisson(10), 4), 1.0) is None
 
 
 def test_a_capped_mean():
