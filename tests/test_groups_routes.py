@@ -58,7 +58,7 @@ def first(lists):
 
 @pytest.fixture(autouse=True)
 def _one_salt(monkeypatch):
-    monkeypatch.setattr("shortlist.tables.caps.fresh_salt", lambda: "5a17" * 8)
+    monkeypatch.setattr("shortlist.tables.question.fresh_salt", lambda: "5a17" * 8)
 
 
 def test_weights_and_counts_rank_these_items_differently():

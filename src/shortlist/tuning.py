@@ -91,11 +91,8 @@ class Best:
 
     def texts(self) -> dict[str, list[str]]:
         """The same as a person reads it: the score to six digits, all fit for a terminal."""
-
-        def text(name: str, cell: Any) -> str:
-            return f"{cell:.6g}" if name == "score" else terminal_safe(str(cell))
-
-        return {name: [text(name, cell) for cell in cells] for name, cells in self.columns().items()}
+        cells = {"candidate": str(self.candidate), "score": f"{self.score or 0.0:.6g}", "failed": str(self.failed)}
+        return {name: [terminal_safe(cell)] * (self.index is not None) for name, cell in cells.items()}
 
     def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
@@ -250,34 +247,27 @@ class Grid:
 
 
 def one_run(guarantee: object, grid: Grid) -> Guarantee:
-    """What one run promises: one guarantee for all candidates, or one for each, mixed by the weights."""
-    if guarantee is None:
-        raise TypeError(NO_GUARANTEE)
+    """Return what one run promises: one guarantee for all candidates, or one for each, mixed by the weights."""
     if isinstance(guarantee, Guarantee):
         return guarantee
-    each = _each(guarantee, grid)
-    if not all(isinstance(one, Guarantee) for one in each):
+    each: Sequence[Any] = ()
+    if isinstance(guarantee, Mapping):
+        if not all(isinstance(one, Hashable) and one in guarantee for one in grid.candidates):
+            raise ValueError(
+                "guarantee must have an entry for every candidate: write {0.1: PureDP(0.5), ..} or one for all"
+            )
+        each = [guarantee[one] for one in grid.candidates]
+    elif isinstance(guarantee, Sequence):
+        each = guarantee
+    if len(each) != len(grid.candidates) or not all(isinstance(one, Guarantee) for one in each):
         raise TypeError(NO_GUARANTEE)
-    first: Guarantee = each[0]
-    if len(set(each)) == 1:
-        return first
     together: dict[Guarantee, int] = {}
     for one, share in zip(each, grid.shares, strict=True):
         together[one] = together.get(one, 0) + share
+    if len(together) == 1:
+        return next(iter(together))
     common = math.gcd(*together.values())
     return Mixed(tuple((one, share // common) for one, share in together.items()))
-
-
-def _each(guarantee: object, grid: Grid) -> list[Any]:
-    if isinstance(guarantee, Mapping):
-        if all(isinstance(one, Hashable) and one in guarantee for one in grid.candidates):
-            return [guarantee[one] for one in grid.candidates]
-        raise ValueError(
-            "guarantee must have an entry for every candidate: write {0.1: PureDP(0.5), ..} or one for all"
-        )
-    if isinstance(guarantee, Sequence) and len(guarantee) == len(grid.candidates):
-        return list(guarantee)
-    raise TypeError(NO_GUARANTEE)
 
 
 def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) -> RunLaw:

@@ -11,7 +11,7 @@ import shortlist as sl
 from shortlist.choose import choose_mechanism
 from shortlist.mechanisms.base import Request
 from shortlist.planning.plans import shaped
-from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list, rates
+from shortlist.planning.search import least_epsilon_of_a_list, rates
 
 # low enough that no row is sure, high enough that some are likely
 ASKED = [(1, 0.01, None), (2, 0.03, 2), (3, 0.04, None), (4, 0.1, None), (9, 0.3, 2)]
@@ -60,5 +60,5 @@ def test_the_epsilon_of_a_list_was_tried_with_the_mechanisms_own_parameters(k, d
     def race(e, bar):
         return -math.expm1(-5 * e * (bar / delta) ** power)
 
-    found = least_epsilon_of_a_list(race, k, delta, 0.9, ((1.0, TYPICAL), 0.7), width=1e-3, most=1e4)
+    found = least_epsilon_of_a_list(race, k, delta, 0.9, 1.0, 0.7, width=1e-3, most=1e4)
     assert race(*rates(k, found, delta)) >= 0.9

@@ -17,7 +17,9 @@ import pytest
 
 import shortlist as sl
 from shortlist.exact.thresholds import LARGEST_MOST, weight
-from shortlist.tables import caps, frame_caps, sql
+from shortlist.tables import duckdb as sql
+from shortlist.tables import frames
+from shortlist.tables import question as caps
 from shortlist.tables.errors import TableError
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
@@ -157,23 +159,23 @@ def test_a_hash_that_says_nothing_moves_nobody_else_either(tmp_path, monkeypatch
         def md5(words, **_):
             return hashlib.md5(b"same")
 
-    monkeypatch.setattr(frame_caps, "hashlib", Same)
+    monkeypatch.setattr(frames, "hashlib", Same)
     for engine in ("polars", "pandas", "pyarrow"):
         assert check_locality(counting(engine, tmp_path), rows) == here
 
 
 def changed(monkeypatch, order, column="0 AS nothing"):
     """The statement that caps, in another order, which may look at a further column of the pairs."""
-    written = sql.capped
+    written = sql.cap_items
 
-    def other(pairs, keys, cap):
-        statement = written(f"SELECT *, {column} FROM ({pairs})", keys, cap)
+    def other(pairs, keys, cap, within=()):
+        statement = written(f"SELECT *, {column} FROM ({pairs})", keys, cap, within)
         found, times = re.subn(r"ORDER BY md5\(.*?\)\), i0", order, statement)
         if times != 1:
             raise ValueError("nothing was changed")
         return found
 
-    monkeypatch.setattr(sql, "capped", other)
+    monkeypatch.setattr(sql, "cap_items", other)
 
 
 SAME = "ORDER BY md5('same'), i0"

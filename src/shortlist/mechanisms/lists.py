@@ -15,18 +15,7 @@ from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import ball
 from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
-from shortlist.mechanisms import utility
-from shortlist.mechanisms.base import (
-    MISSING,
-    Draws,
-    Outcome,
-    check_draws,
-    check_known_candidates,
-    check_noise_keeps,
-    check_source,
-    described,
-    noise_for,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.mechanisms.sets import (
     CANONICAL,
@@ -47,6 +36,8 @@ from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from flint import arb
+
+__all__ = ["GuardedListTopK", "JointTopK", "OrderedCanonicalTopK"]
 
 
 class BestList(BestOf):
@@ -84,20 +75,20 @@ class BestList(BestOf):
         race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
         return race, candidates
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         race, candidates = self._race(scores)
-        return Outcome(candidates[race.draw(source)].tolist())
+        return base.Outcome(candidates[race.draw(source)].tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         race, candidates = self._race(self._validate_public(scores, question))
-        rows: Indices = candidates[np.array(race.draw_many(check_source(rng), check_draws(draws)))]
+        rows: Indices = candidates[np.array(race.draw_many(base.check_source(rng), base.check_draws(draws)))]
         return rows
 
 
-@described
+@base.described
 class JointTopK(BestList):
     """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
 
@@ -120,7 +111,7 @@ class JointTopK(BestList):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
     gap: ClassVar[bool] = False
@@ -134,7 +125,7 @@ class JointTopK(BestList):
         return GUMBEL
 
 
-@described
+@base.described
 class OrderedCanonicalTopK(BestList):
     """The list s of k candidates with the largest N_s - epsilon loss(s) / (2 R), with independent noise N_s of scale 1.
 
@@ -163,7 +154,7 @@ class OrderedCanonicalTopK(BestList):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     noise: str | Noise | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/ordered-canonical.md#proof"
@@ -174,7 +165,7 @@ class OrderedCanonicalTopK(BestList):
         kind = self._kind
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
-        check_noise_keeps(kind, self.guarantee)
+        base.check_noise_keeps(kind, self.guarantee)
 
     @property
     def name(self) -> str:
@@ -182,10 +173,10 @@ class OrderedCanonicalTopK(BestList):
 
     @property
     def _kind(self) -> Noise:
-        return noise_for(self.noise, self.guarantee)
+        return base.noise_for(self.noise, self.guarantee)
 
 
-@described
+@base.described
 class GuardedListTopK(Guarded):
     """Ordered canonical top-k, and one-shot top-k where wrong lists would crowd it out, under every budget.
 
@@ -215,7 +206,7 @@ class GuardedListTopK(Guarded):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
 
@@ -228,7 +219,7 @@ class GuardedListTopK(Guarded):
         return True
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
+        base.check_known_candidates(scores, self.k)
         self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is charged
 
     def _rate(self, scores: Scores) -> Fraction:
@@ -272,23 +263,23 @@ class GuardedListTopK(Guarded):
             return list_switch(steps, rate)
         return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         run = self._run(scores)
         race = run.race()
         places = None if race is None else race.draw(source)
         if places is not None:
-            return Outcome(run.candidates[places].tolist(), CANONICAL)
-        return Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
+            return base.Outcome(run.candidates[places].tolist(), CANONICAL)
+        return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+    ) -> base.Draws:
         """Independent draws, one row each, best first, for study and audit of public scores.
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
-        scores, source = self._validate_public(scores, question), check_source(rng)
-        run, draws = self._run(scores), check_draws(draws)
+        scores, source = self._validate_public(scores, question), base.check_source(rng)
+        run, draws = self._run(scores), base.check_draws(draws)
         race = run.race()
         sequences = [None] * draws if race is None else race.draw_many(source, draws)
         one_shot = np.array([one is None for one in sequences])
@@ -296,7 +287,7 @@ class GuardedListTopK(Guarded):
         ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
         rows[~one_shot] = run.candidates[ranks]
         rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
-        return Draws(rows, None, one_shot[:, None].astype(np.int64))
+        return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
 
     def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""

@@ -28,8 +28,10 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.thresholds import add_whole_noise
-from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, draw_keys
+from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, draw_keys
 from shortlist.scores import Scores, ScoreWords
+
+__all__ = ["KeySet", "NamesChoice"]
 
 
 class Recounted:
@@ -95,8 +97,7 @@ def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
 
 
-FEW = 2
-"""Up to so many labels a person, geometric noise has the lower bar."""
+SHARED_VOTES = "shared votes (1/sqrt(t) for each of a person's t names)"
 
 
 @base.described
@@ -211,7 +212,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         Every label of a person gets its share of epsilon and of delta.
         """
         budget = self.guarantee
-        if self.weighted or self._cap.most > FEW or isinstance(budget, ZCDP):
+        if self.weighted or self._cap.most > base.FEW_NAMES or isinstance(budget, ZCDP):
             return None
         return public_coin(Fraction(budget.epsilon) / self._cap.most, Fraction(budget.delta) / self._cap.most)
 
@@ -249,7 +250,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         by_weight = bool(self.weighted) and scores._capped is not None
         column, noise = Column.of(scores, self._cap), self._noises()[int(self._toss(1, source)[0])]
         names = draw_keys(column.scores, column.sizes, noise, source)
-        order = self._ranking(names, source)
+        order = self._rank(names.sums.tolist(), source)
         places = column.places(names.position[order])
         if self._measures:
             return self._measure(scores, places, source)
@@ -262,11 +263,10 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
         return base.Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes, by_weight)
 
-    def _ranking(self, names: NamedKeys, source: Source) -> list[int]:
+    def _rank(self, sums: Sequence[float] | Indices, source: Source) -> list[int]:
         """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
-        drawn = shuffle(len(names.sums), WordStream(source))
-        ranked = sorted(drawn, key=lambda i: -int(names.sums[i]))
-        return ranked if self.k is None else ranked[: self.k]
+        order = sorted(shuffle(len(sums), WordStream(source)), key=lambda i: -sums[i])
+        return order if self.k is None else order[: self.k]
 
     def _margin(self, noise: KeyNoise) -> Margin:
         if isinstance(noise, GeometricKeys):
@@ -278,8 +278,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         people, cap = people_of(scores, places)
         deviation = self._measuring_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
-        drawn = shuffle(len(places), WordStream(source))
-        order = sorted(drawn, key=lambda i: -counts[i])
+        order = self._rank(counts, source)
         margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
         fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
         notes = (self._words(self.bar), f"values are people who hold the name, measured afresh{fewer}")
@@ -296,7 +295,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         return deviation
 
     def _words(self, bar: float) -> str:
-        kind = "shared votes (1/sqrt(t) for each of a person's t names)" if self.weighted else "people"
+        kind = SHARED_VOTES if self.weighted else "people"
         return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
 
     def release_many(
@@ -369,8 +368,8 @@ SETS_AHEAD, LIST_AHEAD = 8, 5
 """Where all bars are cleared, sets and the list stand so many times 1/epsilon_0 before the key set."""
 LONG = 24
 """Beyond so many names a list stands no longer before a key set: its noise grows with k, that of a key set does not."""
-BRANCHES_FEW = 3
-"""Up to so many names in order, under (epsilon, delta), exponential noise has the lower bar."""
+FEW_ROUNDS = 3
+"""Up to so many names a list has exponential noise under (epsilon, delta): it has the lower bar."""
 FAR = Fraction(1 << 2000)
 """For what is beyond all floats."""
 
@@ -399,7 +398,7 @@ class Branch:
     def height(self) -> str:
         """Where its bar stands, in words and public numbers."""
         if self.kind == "keys":
-            return f"{about(self.offset)} shared votes (1/sqrt(t) for each of a person's t names)"
+            return f"{about(self.offset)} {SHARED_VOTES}"
         return base.bar_in_words(self.offset, self.row)
 
     def bar(self, counts: Sequence[int]) -> Fraction:
@@ -407,37 +406,19 @@ class Branch:
         return max(counts[rank - 1] + number for rank, number in self.marks)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A budget in two: the bounded range of the choice, and what is left for the mechanism that was chosen."""
+def share(budget: base.DeltaBudget) -> tuple[float, base.DeltaBudget]:
+    """Return the bounded range of the choice, and what is left for the mechanism that is chosen.
 
-    choice: float
-    rest: base.DeltaBudget
-
-    @classmethod
-    def of(cls, budget: base.DeltaBudget) -> Parts:
-        """Each rounded down, so that together they fit."""
-        if isinstance(budget, ZCDP):
-            first = floor_to_float(SHARE**2 * Fraction(budget.rho))
-            rest = floor_to_float(Fraction(budget.rho) - Fraction(first))
-            _check_shared(first, rest)
-            return cls(epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta))
-        first = floor_to_float(SHARE * Fraction(budget.epsilon))
-        rest = floor_to_float(Fraction(budget.epsilon) - Fraction(first))
-        _check_shared(first, rest)
-        return cls(first, ApproxDP(rest, budget.delta))
-
-
-def branches(
-    k: int, parts: Parts, *, limit: int | None = None, most: int | None = None, in_order: bool = False
-) -> tuple[Branch, ...]:
-    """What is chosen from: sets at several limits (not for an order), a list, and a key set where there are weights."""
-    slack = 1 / Fraction(parts.choice)
-    sets = [] if in_order else [set_branch(k, rows, parts.rest, slack) for rows in limits(k, limit)]
-    keys = [] if most is None or limit is not None else [_keys(k, most, parts.rest, in_order)]
-    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
-    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
-    return (*sets, names, *keys)
+    Each is rounded down, so that together they fit.
+    """
+    whole = Fraction(budget.rho if isinstance(budget, ZCDP) else budget.epsilon)
+    first = floor_to_float((SHARE**2 if isinstance(budget, ZCDP) else SHARE) * whole)
+    rest = floor_to_float(whole - Fraction(first))
+    if not (first and rest):
+        raise ValueError("the budget is too small to be shared by a choice and a release; choose a larger one")
+    if isinstance(budget, ZCDP):
+        return epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta)
+    return first, ApproxDP(rest, budget.delta)
 
 
 def limits(k: int, limit: int | None) -> tuple[int, ...]:
@@ -466,7 +447,7 @@ def list_branch(k: int, rows: int, budget: base.DeltaBudget, ahead: Fraction | i
 
     However far its bar is cleared, it stands no lower than `ahead` below the k-th count: sets may then be better.
     """
-    if in_order and k <= BRANCHES_FEW and isinstance(budget, ApproxDP):
+    if in_order and _few(k, budget):
         mechanism = unknown_domain.LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
         offset = mechanism._bar[0]
     else:
@@ -480,11 +461,6 @@ def _keys(k: int, most: int, budget: base.DeltaBudget, in_order: bool) -> Branch
     """Its bar is not compared: the k-th count is, which moves as all other bars do."""
     mechanism = KeySet(most=most, weighted=True, values=False, k=k, in_order=in_order, budget=budget)
     return Branch("keys", mechanism, ((k, Fraction(0)),), 0, mechanism.bar)
-
-
-def _check_shared(first: float, rest: float) -> None:
-    if not (first and rest):
-        raise ValueError("the budget is too small to be shared by a choice and a release; choose a larger one")
 
 
 MANY_WORDS = (
@@ -554,7 +530,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
         if self.most is not None:
             object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
-        Parts.of(self.guarantee)
+        share(self.guarantee)
         keys = self.most is not None and self.limit is None
         if not (keys or (limits(self.k, self.limit) and not self.in_order)):
             raise ValueError("there is nothing to choose from here but a list: LimitedDomainTopK makes it, for less")
@@ -570,7 +546,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     @property
     def rate(self) -> float:
         """epsilon_0: the bounded range of the choice. Public."""
-        return Parts.of(self.guarantee).choice
+        return share(self.guarantee)[0]
 
     @property
     def branches(self) -> tuple[Branch, ...]:
@@ -643,18 +619,15 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
 
 @lru_cache
 def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
-    """What is chosen from; the same for the same public facts, so it is remembered."""
-    return branches(
-        mechanism.k,
-        Parts.of(mechanism.guarantee),
-        limit=mechanism.limit,
-        most=mechanism.most,
-        in_order=mechanism.in_order,
-    )
-
-
-FEW_ROUNDS = 3
-"""Up to so many names a list has exponential noise under (epsilon, delta)."""
+    """Sets at several limits (not for an order), a list, and a key set where there are weights: by public facts."""
+    k, limit, most, in_order = mechanism.k, mechanism.limit, mechanism.most, mechanism.in_order
+    rate, rest = share(mechanism.guarantee)
+    slack = 1 / Fraction(rate)
+    sets = [] if in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
+    keys = [] if most is None or limit is not None else [_keys(k, most, rest, in_order)]
+    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
+    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, rest, ahead, in_order)
+    return (*sets, names, *keys)
 
 
 def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
@@ -662,7 +635,7 @@ def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
 
     Exponential noise has the lower bar up to k = 3, where the rounds are added up as pure epsilons.
     """
-    noise = "exponential" if _few(request) else "gumbel"
+    noise = "exponential" if _few(request.size, request.budget) else "gumbel"
     return unknown_domain.LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
 
 
@@ -694,17 +667,12 @@ def choice_of(request: base.Request) -> NamesChoice:
 
 def offers_choice(request: base.Request) -> bool:
     """Whether a noisy choice for names from the data has several ways to choose from: from two names on."""
-    if (
-        request.k is None
-        or request.k == 1
-        or not isinstance(request.budget, base.DeltaBudget)
-        or request.budget.delta >= 0.5
-    ):
+    if request.k in (None, 1) or not isinstance(request.budget, base.DeltaBudget) or request.budget.delta >= 0.5:
         return False
     key_set = request.weighed and request.limit is None
-    return key_set or (not request.ordered and bool(limits(request.k, request.limit)))
+    return key_set or (not request.ordered and bool(limits(request.size, request.limit)))
 
 
-def _few(request: base.Request) -> bool:
+def _few(k: int, budget: Guarantee) -> bool:
     """Whether a list has exponential noise."""
-    return request.size <= FEW_ROUNDS and isinstance(request.budget, ApproxDP)
+    return k <= FEW_ROUNDS and isinstance(budget, ApproxDP)

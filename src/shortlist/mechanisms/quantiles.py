@@ -29,6 +29,8 @@ from shortlist.scores import Scores, ScoreWords, Votes, places_of
 if TYPE_CHECKING:
     from shortlist.utility.quantiles import Run
 
+__all__ = ["Quantile"]
+
 MOST_Q = 1023
 """Quantiles of one release."""
 FINEST = 10_000
@@ -100,9 +102,7 @@ class Quantile(base.Budgeted[base.Budget]):
         many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
         return f"{many} by {NAMES[self._noise]}"
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def levels(self) -> int:

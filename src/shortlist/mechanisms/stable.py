@@ -28,6 +28,8 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, rational_winners
 from shortlist.scores import Scores, ScoreWords
 
+__all__ = ["LargeGap", "StableTopK"]
+
 Regularizer = Sequence[float] | Callable[[int], float]
 """r(1), r(2), ..: public numbers, added to the gaps; -inf for a rank that may never be chosen."""
 
@@ -151,9 +153,7 @@ class LargeGap(_ByGaps[base.Budget]):
     def _gap(self) -> float:
         return epsilon_of_a_round(1, self.guarantee)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         if not scores.public:
@@ -505,9 +505,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         assert self.delta_t is not None
         return noise_cost(self.sigma_1, self.limit, 1 / (2 * Fraction(self.sigma) ** 2), self.delta_t)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _parts(self) -> Parts:

@@ -29,6 +29,8 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import Barrier, Branch, ManyRuns, Questions, Rules, Test, add_pure_noise, passing
 from shortlist.scores import Number, Scores, ScoreWords, Sensitivity, as_scores
 
+__all__ = ["HybridSparseVector", "HybridTopK", "SparseVector"]
+
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 MEASURED = (
     "each value is a fresh measurement, and its margin holds whatever was above; refine(values, variance=error**2) "
@@ -286,13 +288,9 @@ class SparseVector(base.Budgeted[PureDP]):
         words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
         return base.record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
 
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
+    refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def rules(self) -> Rules:
@@ -531,13 +529,9 @@ class _Hybrid(base.Budgeted[PureDP]):
         self._pay(base.check_pure_budget(self.family, epsilon, self.budget))
         base.check_work(self.work)
 
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
+    refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)

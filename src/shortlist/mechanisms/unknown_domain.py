@@ -31,6 +31,8 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores, ScoreWords
 
+__all__ = ["CanonicalLimitedDomain", "LimitedDomainTopK"]
+
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
 """Shares of delta for the conversion, among which the best is taken: by public numbers alone. At 0 rounds add up."""
 
@@ -241,9 +243,7 @@ class LimitedDomainTopK(_WorkingList):
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
         return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def offset(self) -> float:
@@ -415,9 +415,7 @@ class CanonicalLimitedDomain(_WorkingList):
     def charge(self) -> ThinnedRange:
         return ThinnedRange(self._round, 1, self.guarantee.delta)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _round(self) -> float:

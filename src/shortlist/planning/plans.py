@@ -24,10 +24,10 @@ from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import CURRENCIES, DOMAINS, Contestant, Currency, Goal, affordable, contestants, cost
-from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list, least_with_slope, race_of_a_list
+from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
 from shortlist.scores import Scores, ScoreWords, as_scores
-from shortlist.utility.effort import searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
+from shortlist.utility.quality import searching
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -353,13 +353,8 @@ LEAST_DELTA = 1e-100
 """A delta below this changes no plan but for the worse: nothing is left of it when it is shared."""
 BOUNDS = {"top": least_epsilon, "recall": least_epsilon_for_recall}
 """No pure budget below reaches the target: for these goals that is proved."""
-SINGLE = (("zcdp",), ("approx",))
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
-STEEP = 25.0
-"""A slope beyond this is not believed of another mechanism: where one collapses its neighbours do not."""
-Place = tuple[float, float]
-"""Where a search ended, and how fast the log odds grow there."""
 
 
 def plan(
@@ -441,10 +436,10 @@ def plan(
     entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
                 if (data.public if place == "known" else counts) and aim in one.row.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
-    trail = Trail(bound, aim == "recall" and _none_is_wrong(data.values, size))
+    starts = Starts(bound)
     with searching(aim) if spent is None else nullcontext():
         by_entrant = {
-            i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, trail) for i in _simplest(entrants)
+            i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, starts) for i in _simplest(entrants)
         }
     rows = [row for i in range(len(entrants)) for row in by_entrant[i]]
     if not rows:
@@ -463,45 +458,27 @@ def _simplest(entrants: list[Contestant]) -> list[int]:
     return sorted(range(len(entrants)), key=lambda i: entrants[i].rounds == 1)
 
 
-class Trail:
-    """Where searches begin, and the slope they believe: what others have needed, or at first above the bound.
+class Starts:
+    """Where searches begin: where the last one of their kind ended, or at first above the bound."""
 
-    A law whose parameter is the pure epsilon begins where the last one of its kind ended. One that has a single looser
-    currency, as guarded ones have, falls back on rounds there: it begins at the least that anybody has paid in it.
-    """
-
-    def __init__(self, bound: float | None, free: bool = False) -> None:
-        self.free = free
-        """Whether every k of a public list reach the target: then nothing is needed, and nothing sought."""
+    def __init__(self, bound: float | None) -> None:
         self._bound = bound or 0.1
-        self._last: dict[tuple[str, bool, bool], Place] = {}
-        self._paid: dict[tuple[str, bool, str], Place] = {}
+        self._last: dict[tuple[str, bool, bool], float] = {}
 
-    def start(self, one: Contestant) -> tuple[Place, float]:
-        """(a pure epsilon, or the epsilon or range of its currency, and a slope; how far in ln of it to the next)."""
-        if one.currencies in SINGLE:
-            kinds = (True,) if one.row.ordered else (True, False)
-            paid = [place for kind in kinds if (place := self._paid.get((one.row.domain, kind, one.currencies[0])))]
-            if paid:
-                return min(paid), 0.15
-        last, rounds = self._last, one.rounds > 1
-        if place := last.get((one.row.domain, one.row.ordered, rounds)):
-            return place, 0.15
-        if one.row.ordered and not rounds and (place := last.get((one.row.domain, False, False))):
-            return (2 * place[0], place[1]), 0.3  # a list in one round needs about twice what its set does
-        if rounds and (place := last.get(("known", one.row.ordered, True))):
-            return (2 * place[0], place[1]), 0.7  # rounds and a bar need one to three times what rounds do
-        return (self._bound * (6.0 if one.row.ordered else 1.3), TYPICAL), 0.7
+    def start(self, one: Contestant) -> tuple[float, float]:
+        """(a pure epsilon, or the epsilon or range of its currency; how far in ln of it to the next)."""
+        last, rounds, domain, ordered = self._last, one.rounds > 1, one.row.domain, one.row.ordered
+        if p := last.get((domain, ordered, rounds)):
+            return p, 0.15
+        if ordered and not rounds and (p := last.get((domain, False, False))):
+            return 2 * p, 0.3  # a list in one round needs about twice what its set does
+        if rounds and (p := last.get(("known", ordered, True))):
+            return 2 * p, 0.7  # rounds and a threshold need one to three times what rounds do
+        return self._bound * (6.0 if ordered else 1.3), 0.7
 
-    def add(self, one: Contestant, p: float, slope: float) -> None:
+    def add(self, one: Contestant, p: float) -> None:
         if 0 < p <= MOST:
-            self._last[one.row.domain, one.row.ordered, one.rounds > 1] = p, slope
-
-    def pay(self, row: PlanRow, slope: float) -> None:
-        p = row.epsilon if row.budget == "approx" else math.sqrt(8 * row.rho) if row.rho <= MOST else 0.0
-        place = (row.domain, row.ordered, row.budget)
-        if 0 < p <= min(MOST, self._paid.get(place, (MOST, 0.0))[0]):
-            self._paid[place] = p, slope
+            self._last[one.row.domain, one.row.ordered, one.rounds > 1] = p
 
 
 def _rows(
@@ -512,52 +489,45 @@ def _rows(
     epsilon: float | None,
     delta: float,
     currencies: tuple[str, ...],
-    trail: Trail,
+    starts: Starts,
 ) -> list[PlanRow]:
     """The rows of one contestant: one search, or one law for each budget."""
-    usable = [currency for currency in one.currencies if currency in currencies]
-    if not usable:
-        return []
+    # where nothing that can be chosen is wrong, nothing is needed and nothing sought
+    free = goal == "recall" and one.row.domain == "known" and _none_is_wrong(scores.values, one.request.size)
 
-    def needed(currency: Currency, target: float) -> Place:
-        if trail.free and one.row.domain == "known":
-            return 0.0, TYPICAL
-        own, ((start, slope), step) = one.own_delta(currency, delta), trail.start(one)
+    def needed(currency: Currency, target: float) -> float:
+        own, (start, step) = one.own_delta(currency, delta), starts.start(one)
+        if free:
+            return 0.0
         if one.splits_delta:
             race = race_of_a_list(scores, goal, one.rounds)
-            near = (start, min(slope, STEEP)), step
-            return least_epsilon_of_a_list(race, one.rounds, own, target, near, width=WIDTH, most=MOST), slope
-        p, slope = least_with_slope(
-            lambda p: one.reach(scores, goal, p, own),
-            target,
-            start=start,
-            step=step,
-            width=WIDTH,
-            slope=min(slope, STEEP),
-        )
-        trail.add(one, p, slope)
-        return math.inf if p > MOST else p, slope
+            return least_epsilon_of_a_list(race, one.rounds, own, target, start, step, width=WIDTH, most=MOST)
+
+        def reach(p: float) -> float:
+            return one.reach(scores, goal, p, own)
+
+        p = least_epsilon_reaching(reach, target, start=start, step=step, width=WIDTH)
+        starts.add(one, p)
+        return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []
-    solutions: dict[float, Place] = {}
+    solutions: dict[float, float] = {}
     every: dict[Goal, float] = {}
-    slope = TYPICAL
-    for currency in usable:
+    for currency in one.currencies:
+        if currency not in currencies:
+            continue
         own = one.own_delta(currency, delta) if one.row.domain == "unknown" else 0.0
         if target is not None:
             if own not in solutions:
                 solutions[own] = needed(currency, target)
-            p, slope = solutions[own]
-            (paid, rho), got = cost(one, currency, p, delta), target
+            (paid, rho), got = cost(one, currency, solutions[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
             every = one.qualities(scores, p, one.own_delta(currency, delta))
             paid, got = epsilon or 0.0, every[goal]
         used = 0.0 if currency == "pure" else delta
-        rows.append(
-            PlanRow(one.label, one.row.method, currency, one.row.domain, one.row.ordered, paid, rho, used, got, **every)
-        )
-        trail.pay(rows[-1], slope)
+        row, label = one.row, one.label
+        rows.append(PlanRow(label, row.method, currency, row.domain, row.ordered, paid, rho, used, got, **every))
     return rows
 
 

@@ -34,7 +34,7 @@ from shortlist.studio.expected import forecast
 from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import Folder, open_ledger, read_field
 from shortlist.studio.planner import Planner
-from shortlist.tables.file_sources import format_of
+from shortlist.tables.files import format_of
 
 OURS = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded, MissingPackageError)
 """Errors of ours, whose one sentence shows nothing of the table."""

@@ -13,11 +13,10 @@ from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
 from shortlist.studio.forms import Offer
 from shortlist.studio.planner import Planner
-from shortlist.utility.effort import rough
 
 WORKING = "Working it out, on made-up counts …"
 MOST_QUICK = 100
-"""Of more items even a rough law takes too long to be waited for."""
+"""Of more items an exact distribution takes too long to be waited for."""
 GUESS = 10_000
 """People, and items, where nobody said how many."""
 MOST_ITEMS = 20_000
@@ -126,7 +125,7 @@ class Crowd(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a rough law says of made-up counts."""
+    """What the exact distribution says of synthetic counts."""
 
     right: float
     """The chance of the exact list."""
@@ -144,8 +143,7 @@ def _estimate(plan: Offer, facts: dict[str, Any]) -> Estimate | None:
     try:
         counts = shaped(facts["shape"], facts["items"], facts["users"], facts["k"])
         scores = Scores(counts, monotone=True, labels=range(len(counts)), public=facts["domain"] == "known")
-        with rough():
-            quality = law(scores)
+        quality = law(scores)
         wanted = "values" in plan.question.arguments
         margins = plan.quote.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why

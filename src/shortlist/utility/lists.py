@@ -16,7 +16,6 @@ from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, ce
 from shortlist.mechanisms.lists import ListGuard
 from shortlist.sampling.sets import ListSwitch
 from shortlist.scores import Scores
-from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution
 from shortlist.utility.sets import matters, mixed
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 RARE = 1e-13
 """Levels whose chances together are below this are left out of sums, and the rest is raised to 1."""
-
-ROUGHLY_RARE = 1e-7
-"""The same where a rough law is enough."""
 
 MOST_PAIRS = 2 * 10**7
 """The most pairs of a place and a rank on likely levels: more would not fit into memory."""
@@ -121,7 +117,7 @@ def levels(steps: Ladder, rate: Fraction) -> Levels:
     cover = _likely_cells(steps, rate)
     upper = np.exp(cover.upper - cover.upper.max())
     order = np.argsort(upper)
-    spare = _rare() * float(np.exp(cover.lower - cover.upper.max()).sum())
+    spare = RARE * float(np.exp(cover.lower - cover.upper.max()).sum())
     likely = np.sort(order[int(np.searchsorted(np.cumsum(upper[order]), spare, side="right")) :])
     if int((cover.high - cover.low)[likely].sum()) > MOST_PAIRS:
         raise ValueError(
@@ -135,10 +131,6 @@ def levels(steps: Ladder, rate: Fraction) -> Levels:
     return _weighed(steps, rate, starts, ends, endless=bool(likely[-1] == len(cover) - 1))
 
 
-def _rare() -> float:
-    return ROUGHLY_RARE if is_rough() else RARE
-
-
 def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
     """Cells for `levels`: those that are likely are flat, or at most a nat wide. Cut into several at once.
 
@@ -149,7 +141,7 @@ def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
     cover = _cover_of(steps, np.unique(steps.losses_of([steps.first, 0, steps.last])))
     while True:
         start, (lower, upper) = cover.start, cover.log_bounds(rate)
-        small = float(np.logaddexp.reduce(lower)) + math.log(_rare() / (2 * len(start)))
+        small = float(np.logaddexp.reduce(lower)) + math.log(RARE / (2 * len(start)))
         wide = np.append(times(np.diff(start), rate) > 1.0, False)
         open_ = np.flatnonzero(~cover.flat & wide & (upper > small))
         if not len(open_):
@@ -314,9 +306,8 @@ def _contribution(support: Levels, mass: float, node: Floats, weight: Floats, v:
 
 def _panels(end: float) -> tuple[Floats, Floats]:
     """Gauss nodes and weights for an integral over ln t up to `end`: short panels at the end, long ones below."""
-    points, lowest = (5, 20.0) if is_rough() else (12, 45.0)
-    node, weight = np.polynomial.legendre.leggauss(points)
-    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, lowest)])
+    node, weight = np.polynomial.legendre.leggauss(12)
+    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, 45.0)])
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[:-1] - edges[1:]) / 2
     return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
 

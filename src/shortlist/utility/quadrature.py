@@ -44,7 +44,6 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import Noise
-from shortlist.utility.effort import among, is_rough
 
 DECIDED_CHANCE = 1e-18
 """Items whose chances to matter sum to less than this are decided without being looked at."""
@@ -126,7 +125,7 @@ def gather(
     ``drop_below`` and ``count_above`` allow to decide far items without looking at them, each at a total variation
     distance of at most DECIDED_CHANCE.
     """
-    order = 7 if is_rough() else 12 + 4 * refinement
+    order = 12 + 4 * refinement
     low, high = _undecided(crowd, levels, noise, drop_below, count_above)
     values, weights = crowd.values[low:high], crowd.weights[low:high]
     start, stop, first, last = _cells(values, weights, levels, noise, order)
@@ -162,7 +161,7 @@ def gather(
 
 def _undecided(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
     """The slice of values that may fall on either side of some level."""
-    weights, least = np.abs(crowd.weights), among(DECIDED_CHANCE, 1e-13, 1e-9)
+    weights, least = np.abs(crowd.weights), DECIDED_CHANCE
     low, high = 0, crowd.values.size
     if drop_below:
         exceed = np.cumsum(weights * np.exp(noise.log_survival(levels[0] - crowd.values)))
@@ -211,12 +210,6 @@ def _from_chebyshev(order: int) -> tuple[Floats, Floats]:
 NEGLIGIBLE_LOG = -41.0
 """Ranges end where less than e^-41 (about 1e-18) of the mass lies beyond."""
 
-SEARCHED_NEGLIGIBLE_LOG = -30.0
-"""The same in a search, which asks for no more than a law's stated accuracy: 1e-13."""
-
-ROUGHLY_NEGLIGIBLE_LOG = -18.0
-"""The same where a rough law is enough."""
-
 _KINKS_PER_BLOCK = 32
 _WIDEST_BLOCK = 2.0
 _FEWEST_PANELS = 8
@@ -260,7 +253,7 @@ def _outside(mass: Callable[[Floats], Floats], guess: Levels, side: float) -> fl
     end, step = guess[0] if side < 0 else guess[1], side * max(1.0, guess[1] - guess[0])
     while True:
         levels: Floats = end + step * _DOUBLED
-        enough = mass(levels) <= _least()
+        enough = mass(levels) <= NEGLIGIBLE_LOG
         if enough.any():
             return float(levels[enough.argmax()])
         step *= float(_DOUBLED[-1]) + 1.0
@@ -272,13 +265,9 @@ def _between(mass: Callable[[Floats], Floats], end: float, inside: float, margin
     if abs(inside - end) <= margin:
         return end, inside
     levels = np.linspace(inside, end, _LOOKS + 2)
-    enough = mass(levels[1:-1]) <= _least()
+    enough = mass(levels[1:-1]) <= NEGLIGIBLE_LOG
     first = int(enough.argmax()) + 1 if enough.any() else _LOOKS + 1
     return float(levels[first]), float(levels[first - 1])
-
-
-def _least() -> float:
-    return among(NEGLIGIBLE_LOG, SEARCHED_NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG)
 
 
 def blocks(values: Sequence[Floats], levels: Levels, noise: Noise, refinement: int) -> Iterator[Block]:
@@ -328,7 +317,7 @@ def _gauss(edges: Floats, widest: float, refinement: int) -> Block:
     """Six nodes (doubled at each refinement) on the widest panels, fewer on short ones."""
     width = np.diff(edges)
     digits = 0.84 + np.log10(np.maximum(widest / width, 1.0))
-    count = np.ceil((3.0 if is_rough() else 5.0) / digits).astype(np.int64) * 2**refinement
+    count = np.ceil(5.0 / digits).astype(np.int64) * 2**refinement
     rules = [_legendre(int(n)) for n in count]
     nodes = [start + size * node for start, size, (node, _) in zip(edges[:-1], width, rules, strict=True)]
     weights = [size * weight for size, (_, weight) in zip(width, rules, strict=True)]
@@ -344,8 +333,7 @@ def _legendre(n: int) -> tuple[Floats, Floats]:
 
 def _trapezoidal(levels: Levels, refinement: int) -> Iterator[Block]:
     low, high = levels
-    widest, fewest = (0.6, 16) if is_rough() else (0.3, 32)
-    count = int(np.ceil((high - low) / min(widest, (high - low) / fewest))) * 2**refinement
+    count = int(np.ceil((high - low) / min(0.3, (high - low) / 32))) * 2**refinement
     node = np.linspace(low, high, count + 1)
     step = (high - low) / count
     size = max(_FEWEST_NODES, int(_WIDEST_BLOCK / step))
@@ -358,12 +346,9 @@ def refined(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats
     """evaluate(0), evaluate(1), ... until ``settled(previous, current)``; the last of them.
 
     Errors fall geometrically in the number of nodes, so doubling it about squares them: the value returned is far
-    more accurate than the change that was accepted. Raises ArithmeticError rather than return a worse one. Where a
-    rough law is enough, the first is.
+    more accurate than the change that was accepted. Raises ArithmeticError rather than return a worse one.
     """
     previous = evaluate(0)
-    if is_rough():
-        return previous
     for refinement in range(1, _REFINEMENTS):
         current = evaluate(refinement)
         if settled(previous, current):

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shortlist.utility.effort import is_wanted
+_ONLY: ContextVar[str | None] = ContextVar("only", default=None)
+"""The one number that is asked for."""
+
+
+@contextmanager
+def searching(only: str) -> Iterator[None]:
+    """Compute only this number of `quality`: a search asks for it again and again.
+
+    >>> with searching("recall"):
+    ...     is_wanted("recall"), is_wanted("top")
+    (True, False)
+    """
+    token = _ONLY.set(only)
+    try:
+        yield
+    finally:
+        _ONLY.reset(token)
+
+
+def is_wanted(name: str) -> bool:
+    """Return whether this number of a `Quality` is to be computed."""
+    return _ONLY.get() in (None, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
 from shortlist.scores import Scores
-from shortlist.utility.effort import among, is_rough
 from shortlist.utility.quadrature import (
     Block,
     Crowd,
@@ -52,8 +51,8 @@ _LEFT_OUT = -36.0
 _RARE = 0.02
 """Up to this pi (or 1 - pi), ln b and 1/b are taken from some terms of their power series."""
 
-_TERMS, _ROUGH_TERMS = 11, 8
-"""How many: an item adds an error of 1e-16, and of 1e-12 where a rough law is enough."""
+_TERMS = 11
+"""How many: an item adds an error of 1e-16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +68,17 @@ def circle(tilted: Tilted, weights: Floats, refinement: int, *, whole_law: bool)
     """Angles enough for one coefficient near the mean, or for the whole law of the count around it.
 
     Aliases lie M (for the whole law M/2) away from the mean. So far out a count of variance V has probability below
-    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15, in a search a = 7 sqrt V + 16 makes it 1e-10, and
-    where a rough law is enough a = 5.8 sqrt V + 12 makes it 1e-7. More angles than items are never needed. An angle
+    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15. More angles than items are never needed. An angle
     carries at most exp(-2 V sin^2(theta/2)). One circle serves all rows.
     """
     variance = tilted.spread @ weights
     wider = 8.0 * refinement
-    deviations, more, left_out = among((8.2, 24.0 + wider, _LEFT_OUT), (7.0, 16.0 + wider, -26.0), (5.8, 12.0, -18.0))
-    far = deviations * np.sqrt(max(float(variance.max()), 0.0)) + more
+    far = 8.2 * np.sqrt(max(float(variance.max()), 0.0)) + 24.0 + wider
     away = min(far, float(np.abs(weights).sum()) + 2.0)
     half = int(np.ceil(away if whole_law else away / 2))
     size = 2 * half + 1
     angles = 2.0 * np.pi * np.arange(half + 1) / size
-    carrying = -2.0 * float(variance.min()) * np.sin(angles / 2) ** 2 >= left_out
+    carrying = -2.0 * float(variance.min()) * np.sin(angles / 2) ** 2 >= _LEFT_OUT
     shares = np.where(angles > 0, 2.0, 1.0) / size
     return Circle(angles[carrying], shares[carrying], size)
 
@@ -138,7 +135,7 @@ def _power_sums(tilted: Tilted, weights: Floats, angles: Floats) -> tuple[Comple
 
     For sites with pi > 1/2 the conjugates are what is wanted: b = e^{i theta} (1 + rest conj(e)).
     """
-    terms = _terms()
+    terms = _TERMS
     powers: Complexes = np.vander(np.exp(1j * angles) - 1.0, terms, increasing=True).T
     weighted = tilted.density * weights
     logs, inverses = np.zeros((2, tilted.rest.shape[0], terms))
@@ -151,10 +148,6 @@ def _power_sums(tilted: Tilted, weights: Floats, angles: Floats) -> tuple[Comple
         power *= factor
     inverses[:, 1:] *= -1.0
     return logs @ powers, inverses @ powers
-
-
-def _terms() -> int:
-    return _ROUGH_TERMS if is_rough() else _TERMS
 
 
 def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: Floats) -> Floats:
@@ -175,7 +168,7 @@ def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: 
         _real_sum(first, transform.real, transform.imaginary),
         _real_sum(second, transform.real**2 - transform.imaginary**2, 2.0 * transform.real * transform.imaginary),
     )
-    forth, back, terms = np.exp(1j * angles), np.exp(-1j * angles), _terms()
+    forth, back, terms = np.exp(1j * angles), np.exp(-1j * angles), _TERMS
     for sites, turn, direction in ((transform.below, np.ones_like(forth), forth), (transform.above, back, back)):
         powers = np.vander(1.0 - direction, terms, increasing=True)
         once = ((first * turn) @ powers).real
@@ -208,8 +201,6 @@ def threshold_range(crowd: Crowd, k: int, noise: Noise) -> Levels:
     safe direction, then with all of them, which is worth its time where the law is to be exact.
     """
     outer = _range(rounded(crowd, up=True), rounded(crowd, up=False), k, noise, (-1.0, 1.0))
-    if is_rough():
-        return outer
     near = gather(crowd, outer, noise, 0).crowd
     return _range(near, near, k, noise, outer)
 

@@ -17,7 +17,6 @@ from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run
 from shortlist.mechanisms.sets import negate
 from shortlist.sampling.sets import Switch, round_up
 from shortlist.scores import Scores
-from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution, winner_probabilities, within_ranks
 from shortlist.utility.race import number_correct as number_correct_of_race
@@ -429,7 +428,7 @@ def _ramp(starts: Indices, counts: Indices) -> Indices:
     return ramp
 
 
-NEVER, NEVER_ROUGHLY = 1e-10, 1e-7
+NEVER = 1e-10
 """A guard that wins with less chance is left out: a hundredth of what laws are exact to."""
 PANELS = 40
 """Panels of one nat below the end of the integrals: what lies below them is less than e^-40."""
@@ -472,7 +471,7 @@ def mixed(race: Quality, guard: float, fallback: Quality) -> Quality:
 
 def matters(guard: float) -> bool:
     """Whether the guard is likely enough to ask what follows: without it a chance is less by at most as much."""
-    return guard > (NEVER_ROUGHLY if is_rough() else NEVER)
+    return guard > NEVER
 
 
 @dataclass(frozen=True, slots=True)
