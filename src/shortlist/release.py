@@ -17,8 +17,7 @@ from shortlist._files import json_path, path_text, write_text
 from shortlist._runtime import forward, lazy_import, refuse_changes, replace_fields
 from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, UpperBound, checked_measurements
-from shortlist.exact.margins import Margin
+from shortlist.estimates import Answer, ChainedGaps, EndedGaps, Margin, ThresholdGaps, UpperBound, check_measurements
 from shortlist.release_io import (
     NUMBER_COLUMNS,
     item_columns,
@@ -30,8 +29,7 @@ from shortlist.release_io import (
     refuse_old_pickles,
     write_release,
 )
-from shortlist.sampling.entropy import SECURE, Source
-from shortlist.sampling.uniforms import WordStream, shuffle
+from shortlist.sampling.entropy import SECURE, Source, WordStream, shuffle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -518,7 +516,7 @@ class Release(Readable):
             raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
         if self.largest is not False:
             return evidence.refine(gaps, measurements, variance)
-        negated = (-one for one in checked_measurements(measurements, len(gaps)))  # of which gaps are the leads
+        negated = (-one for one in check_measurements(measurements, len(gaps)))  # of which gaps are the leads
         return [-one for one in evidence.refine(gaps, negated, variance)]
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:

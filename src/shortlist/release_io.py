@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from shortlist._arrays import FRAMES, Engine, Frame
 from shortlist._files import unnest
+from shortlist._runtime import lazy_import
 from shortlist._text import json_line
 from shortlist.accounting.guarantees import (
     ZCDP,
@@ -25,9 +26,7 @@ from shortlist.accounting.guarantees import (
     RenyiDP,
     ThinnedRange,
 )
-from shortlist.accounting.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
-from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, ThresholdGaps
-from shortlist.exact.margins import Margin
+from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
 
@@ -414,15 +413,19 @@ GUARANTEES[Composition] = record(
     Composition, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)
 )
 """Compositions are flat: `compose` counts parts, it does not nest them."""
-RUNS: dict[type, Codec] = {
-    NegativeBinomial: record(NegativeBinomial),
-    Poisson: record(Poisson),
-    Binomial: record(Binomial),
-}
-RUNS[Capped] = record(Capped, runs=one_of("a number of runs", dict(RUNS)))
-GUARANTEES[Mixed] = record(Mixed, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple))
-GUARANTEES[Tuned] = record(Tuned, base=one_of("a guarantee", dict(GUARANTEES)), runs=one_of("a number of runs", RUNS))
-GUARANTEE = one_of("a guarantee", GUARANTEES)
+_GUARANTEE = one_of("a guarantee", GUARANTEES)
+
+
+def _codec_of(kind: object) -> Codec:
+    """Return how this kind of guarantee is written; those of tuning stand with their classes, outside the core."""
+    codec: Codec = lazy_import("shortlist.tuned", "GUARANTEE") if kind in ("Mixed", "Tuned") else _GUARANTEE
+    return codec
+
+
+GUARANTEE = Codec(
+    lambda value: _codec_of(type(value).__name__).write(value),
+    lambda value: _codec_of(value.get("kind") if isinstance(value, dict) else None).read(value),
+)
 NOISE = word("exponential", "laplace", "geometric")
 LAW = record(GapLaw, noise=NOISE, query_rate=POSITIVE, threshold_rate=POSITIVE)
 EVIDENCE = one_of("evidence", {

@@ -33,15 +33,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from shortlist._arrays import Floats, Indices, Mask, check_flag
-from shortlist.accounting.tuned import RunLaw
 from shortlist.api import top_k
 from shortlist.exact.noise import LAPLACE
 from shortlist.mechanisms.base import Budget, check_source
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, subset
 from shortlist.sampling.thresholds import add_whole_noise
-from shortlist.sampling.uniforms import WordStream, subset
 from shortlist.scores import Scores
+from shortlist.tuned import RunLaw
 from shortlist.tuning import tune
 
 __all__ = ["LogisticRegression", "PrivateSearchCV", "SelectKBest"]

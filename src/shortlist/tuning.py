@@ -14,12 +14,22 @@ from typing import Any, Self
 from shortlist import release_io as io
 from shortlist._files import path_text, write_text
 from shortlist._text import html_table, json_line, terminal_safe, text_table
-from shortlist.accounting.tuned import MOST_RUNS, Capped, Mixed, NegativeBinomial, RunLaw, Tuned, pure_cost
 from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
-from shortlist.sampling.entropy import Source
-from shortlist.sampling.uniforms import WordStream, draw_number, draw_place, whole_shares
+from shortlist.sampling.entropy import Source, WordStream
+from shortlist.tuned import (
+    MOST_RUNS,
+    Capped,
+    Mixed,
+    NegativeBinomial,
+    RunLaw,
+    Tuned,
+    draw_number,
+    draw_place,
+    pure_cost,
+    whole_shares,
+)
 
 FORMAT = "shortlist tuned"
 
@@ -463,7 +473,7 @@ def _trainings(law: RunLaw, pad: bool) -> int | None:
 def _best(train: Callable[[Any], Any], grid: Grid, law: RunLaw, many: int | None, source: Source) -> Run | None:
     """The first of the largest score among those that count; the others are forgotten as soon as they are done."""
     stream = WordStream(source)
-    counting = draw_number(law.ladder(), law.most, stream)
+    counting = draw_number(law, stream)
     best: Run | None = None
     for n in range(counting if many is None else many):
         place = draw_place(grid.sums, stream)

@@ -15,8 +15,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import ChainedGaps, best_linear
-from shortlist.exact.margins import margin_with_gaps
+from shortlist.estimates import ChainedGaps, best_linear, margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import to_float
 from shortlist.mechanisms import base, utility

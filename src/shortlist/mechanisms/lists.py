@@ -29,7 +29,8 @@ from shortlist.mechanisms.sets import (
 )
 from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.sequences import SLOPE, ListSwitch, SequenceRace, Sequences, envelope_of, list_switch
+from shortlist.sampling.sets import LIST_SLOPE as SLOPE
+from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
 from shortlist.scores import QuestionOptions, Scores
 
@@ -71,7 +72,8 @@ class BestList(BestOf):
         """(the race of all lists of ranks, the candidate at each rank)."""
         steps, candidates = ladder(scores._numbers, self.k, gap=self.gap)
         rate = self._rate(scores) * steps.unit
-        return Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(envelope_of(steps, rate)), candidates
+        race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
+        return race, candidates
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         race, candidates = self._race(scores)
@@ -330,7 +332,7 @@ class ListRace:
             return lists
         if lists == GUMBEL:
             return Sequences(self.steps, self.rate)
-        envelope = envelope_of(self.steps, self.rate)
+        envelope = sequence_envelope(self.steps, self.rate)
         if isinstance(lists, ListGuard):
             return SequenceRace(envelope, partial(GuardArrivalTime, lists, lists.a))
         return SequenceRace(envelope)

@@ -16,8 +16,8 @@ from shortlist._runtime import lazy_import
 from shortlist._text import about
 from shortlist.accounting.checks import count
 from shortlist.errors import bad_value
+from shortlist.estimates import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.geometric import PublicCoin, public_coin
-from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
 from shortlist.exact.subsets import log_choose
@@ -26,9 +26,8 @@ from shortlist.mechanisms import base, unknown_domain, utility
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.thresholds import add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, draw_keys
 from shortlist.scores import QuestionOptions, Scores
 

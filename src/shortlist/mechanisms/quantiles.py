@@ -22,9 +22,8 @@ from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import Guarantee
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.quantiles import Node, Recursion
-from shortlist.sampling.uniforms import WordStream
 from shortlist.scores import QuestionOptions, Scores, Votes, places_of
 
 if TYPE_CHECKING:

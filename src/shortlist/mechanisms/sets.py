@@ -206,7 +206,7 @@ class CanonicalTopK(BestOf):
         scores, number = self._validate_public(scores, question), base.check_draws(draws)
         if self.k == scores._choosable:
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
-        return self._race(scores).draw_many(base.check_source(rng), number)
+        return np.sort(self._race(scores).draw_many(base.check_source(rng), number), axis=1)
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
@@ -521,8 +521,10 @@ class GuardedRace:
 
     def draw_many(self, source: Source, draws: int) -> base.Draws:
         """Independent draws: sorted rows, and 1 where one-shot was used."""
-        rows, one_shot = self.guard.draw_many(source, draws)
-        winners = self.fallback.draw_many(self.finite, self.guard.ranking.k, source, int(one_shot.sum()))
+        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
+        one_shot = np.array([one is None for one in sets])
+        rows = np.sort([np.zeros(k, np.int64) if one is None else one for one in sets], axis=1)
+        winners = self.fallback.draw_many(self.finite, k, source, int(one_shot.sum()))
         rows[one_shot] = np.sort(winners, axis=1)
         if self.mirrored:
             picked = np.ones((draws, len(self.chosen)), np.bool_)

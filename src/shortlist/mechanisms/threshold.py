@@ -17,9 +17,8 @@ from shortlist._arrays import Floats, Indices, Values, check_flag
 from shortlist._runtime import this_process
 from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
-from shortlist.exact.margins import laplace_margin, pure_margin
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
-from shortlist.exact.reals import nearest_float, to_float
+from shortlist.exact.reals import NoisyScore, nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import base, utility
@@ -411,7 +410,7 @@ class SparseVector(base.Budgeted[PureDP]):
         extras = replace(
             extras,
             values=add_pure_noise(values[indices], scale=scale, source=source),
-            margins=[pure_margin(scale, whole=values.dtype.kind != "f")] * len(indices),
+            margins=[estimates.pure_margin(scale, whole=values.dtype.kind != "f")] * len(indices),
             kept=ex_post(epsilon, epsilon),  # all that was left has paid for the measurements
         )
         return base.Outcome(indices, extras, (NOTE, MEASURED))
@@ -554,9 +553,7 @@ class _Hybrid(base.Budgeted[PureDP]):
         """Return what the lead of an item over the threshold says."""
         return gap_law("exponential", self._level(scores), *self._scales(scores), Fraction(0))
 
-    def _race(
-        self, scores: Scores, most: int, source: Source
-    ) -> tuple[list[int], list[race.ExactFinish], race.ExactFinish]:
+    def _race(self, scores: Scores, most: int, source: Source) -> tuple[list[int], list[NoisyScore], NoisyScore]:
         """Return the `most` items with the largest noisy scores, or all, their finishes, and the threshold's."""
         finish = race.race(
             scores._numbers,
@@ -672,7 +669,7 @@ class HybridTopK(_Hybrid):
         extras = Extras(
             gaps=gaps,
             values=ended.estimates(gaps),
-            margins=[laplace_margin(scale)] * count,
+            margins=[estimates.laplace_margin(scale)] * count,
             stopped=True,
             kept=kept,
             evidence=ended,
@@ -764,5 +761,5 @@ def _describe_estimates(scores: Scores) -> str:
     return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
 
 
-def _lead(one: race.ExactFinish, two: race.ExactFinish) -> float:
-    return nearest_float(race.difference(one, two))
+def _lead(one: NoisyScore, two: NoisyScore) -> float:
+    return nearest_float(one.minus(two))

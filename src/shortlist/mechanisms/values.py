@@ -12,9 +12,9 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist.errors import bad_type, bad_value
-from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
+from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
-from shortlist.exact.reals import floor_of, floor_to_float, total
+from shortlist.exact.reals import floor_of, floor_to_float
 from shortlist.exact.search import bisect
 from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
 from shortlist.mechanisms import base, utility
@@ -24,10 +24,9 @@ from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffle
 from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ class NoisyHistogram(NoisyRace[base.Budget]):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         noisy, finish = self.noise(scores), self._race(scores, source)
-        values = [float(floor_of(total(score + HALF, [term]))) for score, term in finish.finishes()]
+        values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
         one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
         extras = Extras(values=values, margins=[one] * len(values))
         return base.Outcome(finish.indices.tolist(), extras, (self._note(scores),))

@@ -15,7 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values, Words
 from shortlist.exact.noise import LN2, Noise, log_uniform
-from shortlist.exact.reals import Exact, Lazy, Uniform, around, ball, formula, is_positive
+from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive
 from shortlist.exact.subsets import (
     LOSS_ROUNDING,
     ULPS,
@@ -29,7 +29,7 @@ from shortlist.exact.subsets import (
     others,
     relevant,
 )
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.entropy import WordStream, accept
 
 if TYPE_CHECKING:
     from flint import arb, fmpz
@@ -209,20 +209,6 @@ def _make_envelope(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest
     cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
     sum_of_them = int(cumulative[-1]) if count else 0
     return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, sum_of_them)
-
-
-def accept(
-    proposal: Proposed, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
-) -> bool:
-    """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
-    coin = stream.uniform()
-    if math.log(coin.high) + slower[1] + ERROR < proposal.low:
-        return True
-    if coin.low and math.log(coin.low) + slower[0] - ERROR > proposal.high:
-        return False
-    if exact is None:
-        return is_positive(formula(lambda: proposal.chance() - coin.ball(), [coin]))
-    return is_positive(formula(lambda: proposal.chance() - coin.ball() * exact.ball(), [coin, exact]))
 
 
 def position(i: int, first: int, last: int, stream: WordStream) -> int:
@@ -463,10 +449,16 @@ class GuardArrivalTime:
         self._enclose()
 
 
-def first_arrival(envelope: Proposals[Proposal], deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
-    """The class (i, j) whose subset arrives first, or None if none arrives before the deadline."""
-    proposal = first_proposal(envelope, deadline, stream)
-    return None if proposal is None else (proposal.i, proposal.j)
+def race_beside(
+    envelope: Proposals[P], arrival: Callable[[Uniform], Lazy], stream: WordStream
+) -> tuple[P | None, bool]:
+    """(the proposal that arrives before the top k and before another, whether the other is before the top k).
+
+    When the other arrives is a function of a uniform number.
+    """
+    top, other = stream.uniform(), arrival(stream.uniform())
+    guarded = after(top, other)
+    return first_proposal(envelope, other if guarded else top, stream), guarded
 
 
 def first_proposal(envelope: Proposals[P], deadline: Lazy, stream: WordStream) -> P | None:
@@ -486,7 +478,8 @@ def first_proposal(envelope: Proposals[P], deadline: Lazy, stream: WordStream) -
                 break
             proposal = envelope.propose(stream)
             thinning = _Thinning(proposal, arrival, speed)
-            if accept(proposal, stream, thinning.log_bounds(), thinning):
+            least, most = thinning.log_bounds()
+            if accept(stream, proposal.low - most - ERROR, proposal.high - least + ERROR, proposal.chance, thinning):
                 return proposal
         if final:
             return None

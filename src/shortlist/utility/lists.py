@@ -14,7 +14,7 @@ from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.noise import GUMBEL, Noise
 from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, ladder, times
 from shortlist.mechanisms.lists import ListGuard
-from shortlist.sampling.sequences import ListSwitch
+from shortlist.sampling.sets import ListSwitch
 from shortlist.scores import Scores
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution
