@@ -12,17 +12,8 @@ from typing import NamedTuple
 
 from shortlist._text import suggest
 from shortlist.errors import bad_value
-from shortlist.mechanisms import KeySet, Mechanism, Quantile
-from shortlist.mechanisms.base import (
-    FEW_NAMES,
-    MANY_NAMES,
-    Budget,
-    Request,
-    check_budget,
-    check_delta_budget,
-    check_k,
-    check_limit,
-)
+from shortlist.mechanisms import KeySet, Mechanism, Quantile, base
+from shortlist.mechanisms.base import FEW_NAMES, MANY_NAMES, Budget, Request
 from shortlist.mechanisms.partition import FEW, choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
@@ -72,7 +63,7 @@ class Choice(NamedTuple):
 
 def check_any_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
     """Return the budget, whichever way it was written."""
-    return check_budget(epsilon, budget) if delta is None else check_delta_budget(epsilon, delta, budget)
+    return base.check_budget(epsilon, budget) if delta is None else base.check_delta_budget(epsilon, delta, budget)
 
 
 def choose(query: Query, facts: Facts, k: int | None, budget: Budget) -> Choice:
@@ -84,8 +75,8 @@ def choose(query: Query, facts: Facts, k: int | None, budget: Budget) -> Choice:
         return _choose_quantile(query, budget)
     if query.call == "keys":
         return _choose_keys(query, budget)
-    wanted = None if k is None else check_k(k)
-    limit = None if query.limit is None else check_limit(query.limit, 1)
+    wanted = None if k is None else base.check_k(k)
+    limit = None if query.limit is None else base.check_limit(query.limit, 1)
     request = Request(
         wanted, budget, query.ordered, query.values, query.gaps, facts.public, limit, facts.most, facts.weighed
     )

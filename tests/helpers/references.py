@@ -13,12 +13,19 @@ FIVE = ("gumbel", "shoemate2025", "shekelyan2022", "ding2022", "zhu2022")
 MARK = "references:\n"
 
 
+def link(one):
+    """Where a publication can be read, or "" if nothing is known."""
+    if one.doi:
+        return f"https://doi.org/{one.doi}"
+    return one.url or (f"https://arxiv.org/abs/{one.arxiv}" if one.arxiv else "")
+
+
 def cited(one: Reference) -> str:
     """An item of the bibliography, with its anchor and the mechanisms that rest on it."""
     names = [" ".join(reversed(author.split(", "))) for author in one.authors]
     authors = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     place = ", ".join(str(part) for part in (one.venue, one.year) if part and part != "arXiv")
-    identifiers = [f"[doi:{one.doi}]({one.link})"] if one.doi else [f"[{one.url}]({one.url})"] if one.url else []
+    identifiers = [f"[doi:{one.doi}]({link(one)})"] if one.doi else [f"[{one.url}]({one.url})"] if one.url else []
     identifiers += [f"[arXiv:{one.arxiv}](https://arxiv.org/abs/{one.arxiv})"] if one.arxiv else []
     pages = sorted({page for _, page, found in mechanisms() if one in found})
     used = f" Used by {', '.join(f'[{page}](mechanisms/{page}.md)' for page in pages)}." if pages else ""
@@ -47,7 +54,7 @@ def cff(one: Reference) -> list[str]:
     """A reference in the Citation File Format 1.2.0; JSON texts are YAML."""
     venue = {"article": "journal", "conference-paper": "collection-title"}.get(one.type, "notes")
     facts = {"type": one.type, "title": one.title, "year": one.year, venue: one.venue, "doi": one.doi}
-    facts |= {"url": "" if one.doi else one.link}
+    facts |= {"url": "" if one.doi else link(one)}
     lines = [f"    {word}: {json.dumps(fact, ensure_ascii=False)}" for word, fact in facts.items() if fact]
     lines.append("    authors:")
     for family, _, given in (author.partition(", ") for author in one.authors):

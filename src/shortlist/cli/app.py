@@ -256,7 +256,15 @@ def load(arguments: list[str]) -> None:
 
 EXITS: dict[type[Exception], int] = {BudgetExceeded: 3, ApprovalNeeded: 4, OutcomeUnknown: 5}
 """Exit codes of errors; other errors of ours end with 1."""
-OURS = (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError, *EXITS)
+OURS: tuple[type[Exception], ...] = (
+    LedgerError,
+    ValueError,
+    TypeError,
+    OSError,
+    RuntimeError,
+    MissingPackageError,
+    *EXITS,
+)
 
 
 def work() -> int:
@@ -280,7 +288,7 @@ def work() -> int:
             return 2
         except MemoryError:
             return _fail("there was not enough memory; give --memory 512MB, for example")
-        except OURS as error:
+        except (*OURS, *EXITS) as error:
             return _fail(str(error), next((code for kind, code in EXITS.items() if isinstance(error, kind)), 1))
         except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
             return _fail(f"something went wrong inside ({type(error).__name__})")
@@ -300,7 +308,7 @@ def in_options(words: str, arguments: list[str]) -> str:
     """A text with the options of the command that these arguments name, where it is one with marks."""
     if not isinstance(words, Text):
         return words
-    command = load_command(arguments[0]) if arguments and arguments[0] in COMMANDS else None
+    command: Any = load_command(arguments[0]) if arguments and arguments[0] in COMMANDS else None
     if hasattr(command, "commands"):
         command = command.commands.get(arguments[1]) if arguments[1:] else None
     params = command.params if command else []

@@ -77,7 +77,7 @@ def demo() -> None:
     chosen = {name: set(map(str, release.items or [])) for name, release in releases.items()}
     _show_ranks(console, users, chosen)
     for mechanism, (name, release) in zip((GuardedTopK, OneshotTopK), releases.items(), strict=True):
-        chance = mechanism(k=K, epsilon=EPSILON).success_probability(public)  # type: ignore[attr-defined]
+        chance = mechanism(k=K, epsilon=EPSILON).success_probability(public)
         console.print(
             f"{name}: {release.guarantee} for one {release.unit}, by {release.mechanism}; all {K} are right with "
             f"probability {chance:.3f}"

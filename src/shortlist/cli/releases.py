@@ -88,11 +88,7 @@ LINE: dict[str, str | Own] = {
     "delta": Own("The delta beside epsilon or rho; needed where the data name the items, as for `keys`.", NUMBER),
     "rho": Own("What it may cost, in zCDP.", NUMBER),
     "yes_really": Own("Allow an epsilon above 30, which promises nobody anything."),
-    "method": Own(
-        "A mechanism by name; of quantiles permute-and-flip or exponential.",
-        "NAME",
-        more={"autocompletion": list_methods},
-    ),
+    "method": Own("A mechanism by name; of quantiles permute-and-flip or exponential.", "NAME", more=METHOD),
     "ordered": FLAG,
     "smallest": Own("The items with the fewest users; needs --candidates."),
     "weighted": Own("Whether each user shares one vote among the names.", FLAG, "--weighted/--plain", bool | None),
@@ -150,8 +146,8 @@ def make_parameters(command: str) -> Iterator[Parameter]:
             default = None
         made = output.option(help, metavar or None, *([written] if written else []), **own.more)
         made = output.argument(help, metavar) if name == "source" else made
-        annotation = Annotated[kind | None if default is None else kind, made]
-        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        kind = kind | None if default is None else kind
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
 def read_groups(written: str | None, columns: int) -> list[Any] | None:

@@ -236,9 +236,9 @@ def cost_in_words(entry: LedgerEntry, *, rho: bool) -> str:
     name, value = ("epsilon", amounts.epsilon) if amounts.epsilon is not None else (curve, amounts.curve)
     delta = f", delta {number_text(up(amounts.delta))}" if amounts.delta else ""
     cost = f"{name} {number_text(up(value or Fraction(0)))}{delta}"
-    asked = f" of {cost}" if value or amounts.curve or amounts.delta else ""  # those of older ledgers do not say
+    claim = f" of {cost}" if value or amounts.curve or amounts.delta else ""  # those of older ledgers do not say
     words = {
-        "request": f"asks for approval{asked}: no charge",
+        "request": f"asks for approval{claim}: no charge",
         "approval": f"approves entry {entry.request}: no charge",
         "refund": f"{cost} given back, of entry {entry.refund_of}",
     }

@@ -128,13 +128,6 @@ class Reference:
     url: str = ""
 
     @property
-    def link(self) -> str:
-        """Where it can be read, or "" if nothing is known."""
-        if self.doi:
-            return f"https://doi.org/{self.doi}"
-        return self.url or (f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else "")
-
-    @property
     def bibtex(self) -> str:
         """Its entry for BibTeX."""
         kind, field = BIBTEX.get(self.type, ("misc", "note"))
