@@ -16,7 +16,7 @@ from shortlist.exact.sequences import ladder
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP
-from shortlist.sampling.sequences import list_switch
+from shortlist.sampling.sets import list_switch
 
 KS = (3, 8, 10, 30, 100)
 POINTS = 5

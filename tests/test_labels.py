@@ -15,7 +15,7 @@ import pytest
 import shortlist as sl
 from shortlist._arrays import Frame
 from shortlist.release import by_label
-from shortlist.sampling.entropy import SECURE
+from tests.helpers.inside import SECURE
 
 UTC = datetime.UTC
 NOON = datetime.datetime(2024, 1, 31, 12)

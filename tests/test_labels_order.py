@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.release import by_label
-from shortlist.sampling.entropy import SECURE
+from tests.helpers.inside import SECURE
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import of_kind, present
 from tests.sampling.test_uniforms import Fixed

@@ -14,7 +14,7 @@ from shortlist._text import suggest
 from shortlist.errors import bad_value
 from shortlist.mechanisms import KeySet, Mechanism, Quantile, base
 from shortlist.mechanisms.base import FEW_NAMES, MANY_NAMES, Budget, Request
-from shortlist.mechanisms.partition import FEW, choice_of, offers_choice
+from shortlist.mechanisms.partition import choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
@@ -97,7 +97,7 @@ def _build(request: Request, method: str, largest: bool) -> Choice:
     named = None if method == "auto" else METHODS[method]
     name, why = choose_method(request) if named is None else (method, "")
     chosen = METHODS[name]
-    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
+    unlisted = not request.has_public_list if chosen.domain == "either" else chosen.domain == "unknown"
     if not largest:
         check_smallest(request.public)
         if chosen.name in LARGEST_ONLY:
@@ -126,7 +126,7 @@ def _choose_keys(query: Query, budget: Budget) -> Choice:
     why = f"each person counts for at most {mechanism.most} names: Gaussian noise, and counts come free"
     if mechanism.weighted:
         why = f"each person shares one vote among up to {mechanism.most} names, so the bar is the same for all of them"
-    elif mechanism.most is not None and mechanism.most <= FEW and not isinstance(budget, ZCDP):
+    elif mechanism.most is not None and mechanism.most <= FEW_NAMES and not isinstance(budget, ZCDP):
         why = f"each person counts for at most {mechanism.most}: truncated geometric noise has the lowest bar"
     return Choice(mechanism, why, True)
 
@@ -134,7 +134,7 @@ def _choose_keys(query: Query, budget: Budget) -> Choice:
 def choose_method(request: Request) -> tuple[str, str]:
     """Return the method that `method="auto"` stands for, and why: from public facts alone, one branch after another."""
     k, budget = request.k, request.budget
-    if not request.listed:
+    if not request.has_public_list:
         return _choose_unlisted(request)
     pure, many = isinstance(budget, PureDP), "for an ordered list of this length"
     if request.gaps:

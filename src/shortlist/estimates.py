@@ -1,22 +1,183 @@
-"""What released gaps say about the scores: estimates, and lower confidence bounds.
+"""How far released numbers may be from the truth: margins, estimates from gaps, and lower confidence bounds.
 
 Everything here is a function of released numbers and of public constants, and costs nothing. Nothing here knows how an
-item came to be selected: whoever is selected *because* its noise was large is estimated too high.
+item came to be selected: an item that was selected *because* its noise was large is estimated too high. Noise on whole
+numbers has steps, so a half width is the least one whose exact coverage is at least 95%.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting.checks import number
-from shortlist.exact.margins import COVERAGE, Margin
-from shortlist.exact.reals import to_float
-from shortlist.exact.search import bisect, halvings
+from shortlist.exact.geometric import Geometric
+from shortlist.exact.reals import ball, floor_to_float, to_float
+from shortlist.exact.search import bisect, halvings, whole_numbers, within_ratio
+
+if TYPE_CHECKING:
+    from flint import arb
+
+HALF, COVERAGE = Fraction(1, 2), Fraction(19, 20)
+NORMAL = 1.959963984540055
+"""z with P[|N(0, 1)| <= z] >= 95%, rounded up."""
+LEAST, FARTHEST = 1e-300, 1e300
+"""Smaller and larger numbers of public noise are taken for these where floats would run out."""
+FINE = 64
+"""With noise of so many steps of its grid, rounding adds a twelfth of a squared step to its variance, to 1e-12."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """Of a released number: its standard error, and half of the smallest symmetric interval around it whose exact
+    coverage is at least 95%.
+
+    It is a function of public numbers alone. The coverage is that of the noise: where a number was released *because*
+    it was large, it is too high more often. In a list by value that holds of its first rows, and of the last the
+    opposite: the coverage is that of a name, wherever it stands, not that of a rank, nor of all names at once.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> release = sl.top_k([9000, 5000, 20, 7], 2, epsilon=1.0, monotone=True, values=True)
+    >>> [margin.half_width < 20 for margin in release.margins]
+    [True, True]
+    """
+
+    error: float
+    half_width: float
+
+    def __post_init__(self) -> None:
+        if not (self.error >= 0 and self.half_width >= 0):
+            raise ValueError("error and half_width must not be negative")
+
+
+@lru_cache
+def gaussian_margin(sigma: Fraction, grid: Fraction | None = None) -> Margin:
+    """Return the margin of Gaussian noise, or of its sum with a multiple of the grid, rounded to the grid."""
+    if grid is None:
+        return Margin(to_float(sigma), math.nextafter(NORMAL * to_float(sigma), math.inf))
+    ratio = sigma / grid
+    half = _least_steps(
+        lambda steps: (ball((steps + HALF) / ratio) / ball(Fraction(2)).sqrt()).erfc(), NORMAL * to_float(ratio)
+    )
+    return Margin(to_float(grid) * math.sqrt(_variance_on_grid(to_float(ratio))), to_float(half * grid))
+
+
+def _variance_on_grid(sigma: float) -> float:
+    """Return the variance of Gaussian noise that is rounded to whole numbers."""
+    if sigma >= FINE:
+        return sigma * sigma + 1 / 12
+    sigma = max(sigma, LEAST)
+    far = math.ceil(40 * sigma) + 2
+    tails = [math.erfc((n - 0.5) / (sigma * math.sqrt(2))) for n in range(1, far + 1)]  # P[|N| >= n - 1/2]
+    return math.fsum((2 * n - 1) * tail for n, tail in enumerate(tails, 1))
+
+
+@lru_cache
+def geometric_margin(noise: Geometric) -> Margin:
+    """Return the margin of two-sided geometric noise."""
+    near = math.log(20) / max(to_float(noise.epsilon), LEAST)
+    half = _least_steps(lambda steps: 2 * noise.chance_at_least(steps + 1), near)
+    return Margin(math.sqrt(noise.variance()), to_float(Fraction(half)))
+
+
+def _least_steps(outside: Callable[[int], arb], near: float) -> int:
+    """Return the least whole half width that at most 5% is outside of; it is near this number."""
+
+    def covers(steps: int) -> bool:
+        from flint import ctx
+
+        with ctx.workprec(128):
+            return bool(outside(steps) <= ball(1 - COVERAGE))
+
+    low, high = -1, max(1, math.ceil(min(near, FARTHEST)) + 1)
+    while not covers(high):
+        low, high = high, 2 * high
+    return bisect(covers, low, high, whole_numbers)[1]
+
+
+def laplace_margin(scale: Fraction) -> Margin:
+    """Return the margin of Laplace noise: P[|N| > h] = e^(-h / scale)."""
+    return Margin(math.sqrt(2) * to_float(scale), math.nextafter(math.log(20) * to_float(scale), math.inf))
+
+
+def pure_margin(scale: Fraction, *, whole: bool) -> Margin:
+    """Return that of whole numbers with two-sided geometric noise of that scale, or of floats with Laplace noise."""
+    return geometric_margin(Geometric(1 / scale)) if whole else laplace_margin(scale)
+
+
+@lru_cache
+def whole_laplace_margin(scale: Fraction) -> Margin:
+    """Return that of a whole number plus Laplace noise, rounded: P[|error| > h] = e^(-(h + 1/2) / scale)."""
+    wide = to_float(scale)
+    if wide > 2.0**60:  # rounding is lost beside that
+        return laplace_margin(scale)
+    rate = 1 / max(wide, LEAST)
+    variance = math.exp(-0.5 * rate) * (1 + math.exp(-rate)) / math.expm1(-rate) ** 2
+    half = _least_steps(lambda steps: (-ball((steps + HALF) / scale)).exp(), math.log(20) * wide)
+    return Margin(math.sqrt(variance), float(half))
+
+
+@lru_cache
+def margin_with_gaps(k: int, scale: Fraction, selection: Fraction, noise: str) -> Margin:
+    """Of the best linear estimate from Laplace measurements of that scale and gaps (Theorem 84).
+
+    With L_i the noise that measures, N_i that which selects (exponential or Laplace), r the ratio of their variances
+    and s = 1 / (1 + r), the error is (1 - s) L_i + s mean(L) + s (N_i - mean(N)). Its coverage is an integral of its
+    characteristic function, to 1e-9. It is the law of the noise as it was drawn, not given who won.
+    """
+    if k == 1:
+        return laplace_margin(scale)
+    width = float(selection / scale)
+    squared = (1.0 if noise == "exponential" else 2.0) * width * width
+    share = 1 / (1 + squared / 2)
+    measuring = ((1 - share) + share / k, share / k)
+    selecting = (share * (1 - 1 / k) * width, -share / k * width)
+    t, real = _characteristic(k, measuring, selecting, noise)
+
+    def covers(half: float) -> bool:
+        with np.errstate(invalid="ignore"):
+            wave = np.where(t > 0, np.sin(half * t) / np.maximum(t, 1e-300), half) * real
+        step = t[1] - t[0]
+        area = step / 3 * (wave[0] + wave[-1] + 4 * wave[1:-1:2].sum() + 2 * wave[2:-1:2].sum())
+        return bool(2 / math.pi * area >= float(COVERAGE) + 1e-10)
+
+    variance = 2 * (measuring[0] ** 2 + (k - 1) * measuring[1] ** 2)
+    variance += squared / width**2 * (selecting[0] ** 2 + (k - 1) * selecting[1] ** 2)
+    half = bisect(covers, 0.5 * math.sqrt(variance), 5 * math.sqrt(variance), within_ratio(1e-9))[1]
+    return Margin(math.sqrt(variance) * to_float(scale), half * to_float(scale))
+
+
+def _characteristic(
+    k: int, measuring: tuple[float, float], selecting: tuple[float, float], noise: str
+) -> tuple[Floats, Floats]:
+    """(t, the real part of E[e^(i t error)]), from 0 to where nothing is left; units of the measuring scale."""
+
+    def log_of(t: Floats) -> tuple[Floats, Floats]:
+        size, angle = np.zeros(len(t)), np.zeros(len(t))
+        for factor, times in zip(measuring, (1, k - 1), strict=True):
+            size -= times * np.log1p((factor * t) ** 2)
+        for factor, times in zip(selecting, (1, k - 1), strict=True):
+            size -= times * np.log1p((factor * t) ** 2) * (0.5 if noise == "exponential" else 1.0)
+            angle += times * np.arctan(factor * t) * (noise == "exponential")
+        return size, angle
+
+    end = 16.0
+    while float(log_of(np.array([end]))[0][0]) > -30 and end < 4e3:
+        end *= 2
+    t = np.linspace(0.0, end, 2 * math.ceil(end / 0.02) + 1)
+    size, angle = log_of(t)
+    return t, np.exp(size) * np.cos(angle)
+
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]
@@ -63,7 +224,7 @@ class ChainedGaps:
 
     def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
         """The best linear unbiased estimates of the k scores."""
-        readings = checked_measurements(measurements, len(gaps))
+        readings = check_measurements(measurements, len(gaps))
         ratio = self.deviation / math.sqrt(number("variance", variance, above=True))
         return best_linear(readings, gaps, ratio * ratio)
 
@@ -185,11 +346,29 @@ class GapLaw:
             t = math.ceil(t)
         if abs(self.threshold) == math.inf or not (math.isfinite(gap) and math.isfinite(t)):
             return LowerBound(-math.inf, sure)
-        return LowerBound(_rounded_down(Fraction(self.threshold) + Fraction(gap) - Fraction(t)), sure)
+        return LowerBound(floor_to_float(Fraction(self.threshold) + Fraction(gap) - Fraction(t)), sure)
+
+
+class LineGaps(ABC):
+    """Gaps from which each score's lead over a threshold follows."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _leads(self, gaps: list[float]) -> list[tuple[GapLaw, float]]:
+        """Return each score's lead over the threshold, and how it is distributed."""
+
+    def estimates(self, gaps: list[float]) -> list[float]:
+        """Return an estimate of each score: the threshold and its lead."""
+        return [law.estimate(lead) for law, lead in self._leads(gaps)]
+
+    def lower_bound(self, gaps: list[float], confidence: float) -> list[LowerBound]:
+        """Return one bound for each: each holds with that confidence, all together with less."""
+        return [law.lower_bound(lead, confidence) for law, lead in self._leads(gaps)]
 
 
 @dataclass(frozen=True, slots=True)
-class EndedGaps:
+class EndedGaps(LineGaps):
     """Gaps between consecutive noisy scores, the last of them the threshold's own; exponential noise of one scale.
 
     The gaps after an item add up to its lead over the threshold, of which `law` tells.
@@ -197,43 +376,28 @@ class EndedGaps:
 
     law: GapLaw
 
-    def estimates(self, gaps: list[float]) -> list[float]:
-        """Of each score: the threshold and the item's lead over it."""
-        return [self.law.estimate(lead) for lead in _leads(gaps)]
+    def _leads(self, gaps: list[float]) -> list[tuple[GapLaw, float]]:
+        return [(self.law, math.fsum(gaps[i:])) for i in range(len(gaps))]
 
     def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
-        """The best linear unbiased estimates from measurements, gaps and the threshold, which is known."""
-        readings, spread = checked_measurements(measurements, len(gaps)), number("variance", variance, above=True)
+        """Return the best linear unbiased estimates from measurements, gaps and the threshold, which is known."""
+        readings, spread = check_measurements(measurements, len(gaps)), number("variance", variance, above=True)
         return best_linear_above(readings, self.estimates(gaps), self.law.variance / 2 / spread)
-
-    def lower_bound(self, gaps: list[float], confidence: float) -> list[LowerBound]:
-        """One bound for each item: each holds with that confidence, all together with less."""
-        return [self.law.lower_bound(lead, confidence) for lead in _leads(gaps)]
-
-
-def _leads(gaps: list[float]) -> list[float]:
-    """Of each over the last runner."""
-    return [math.fsum(gaps[i:]) for i in range(len(gaps))]
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdGaps:
-    """Gaps to one noisy threshold, each with its law."""
+class ThresholdGaps(LineGaps):
+    """Gaps to one noisy threshold, each with its distribution."""
 
     laws: tuple[GapLaw, ...]
 
-    def estimates(self, gaps: list[float]) -> list[float]:
-        """Of each score: the threshold and its gap."""
-        return [law.estimate(gap) for law, gap in zip(self.laws, gaps, strict=True)]
+    def _leads(self, gaps: list[float]) -> list[tuple[GapLaw, float]]:
+        return list(zip(self.laws, gaps, strict=True))
 
     def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
-        """Each measurement combined with its own gap, weighted by inverse variances."""
-        readings, spread = checked_measurements(measurements, len(gaps)), number("variance", variance, above=True)
+        """Return each measurement combined with its own gap, weighted by inverse variances."""
+        readings, spread = check_measurements(measurements, len(gaps)), number("variance", variance, above=True)
         return [law.combine(gap, one, spread) for law, gap, one in zip(self.laws, gaps, readings, strict=True)]
-
-    def lower_bound(self, gaps: list[float], confidence: float) -> list[LowerBound]:
-        """One bound for each gap: each holds with that confidence, all together with less."""
-        return [law.lower_bound(gap, confidence) for law, gap in zip(self.laws, gaps, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +447,7 @@ class Answer:
 BELOW = Answer(above=False, gap=None, cost=0.0, branch="below")
 
 
-def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
+def check_measurements(measurements: Iterable[float], k: int) -> list[float]:
     """k floats, one for each released item. Errors show no measurement."""
     try:
         readings: list[float] | None = [float(one) for one in measurements]
@@ -294,12 +458,6 @@ def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
     if len(readings) != k:
         raise ValueError(f"measurements must be as many as the released items: {k} of them, in the order of items")
     return readings
-
-
-def _rounded_down(exact: Fraction) -> float:
-    """The largest float that is not above."""
-    nearest = to_float(exact)
-    return math.nextafter(nearest, -math.inf) if math.isfinite(nearest) and Fraction(nearest) > exact else nearest
 
 
 def geometric_mean(rate: float) -> float:

@@ -1,5 +1,8 @@
 """Guarantees as values, their conversions, their composition and their calibration; and the ledger that books them."""
 
+from typing import TYPE_CHECKING
+
+from shortlist._runtime import lazy_import
 from shortlist.accounting.guarantees import (
     ZCDP,
     ApproxDP,
@@ -15,10 +18,12 @@ from shortlist.accounting.guarantees import (
     calibrate,
     compose,
 )
-from shortlist.accounting.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
 from shortlist.ledger.chain import ApprovalNeeded, LedgerError, OutcomeUnknown
 from shortlist.ledger.filter import Balance, BudgetExceeded, Standing
 from shortlist.ledger.ledger import Ledger, Receipt, Reservation
+
+if TYPE_CHECKING:
+    from shortlist.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
 
 __all__ = [
     "ZCDP",
@@ -50,3 +55,16 @@ __all__ = [
     "calibrate",
     "compose",
 ]
+
+_TUNING = ("Binomial", "Capped", "Mixed", "NegativeBinomial", "Poisson", "Tuned")
+
+
+def __getattr__(name: str) -> object:
+    """Return a class of tuning, whose module no release stands on: it is loaded when it is asked for."""
+    if name not in _TUNING:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return lazy_import("shortlist.tuned", name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -12,8 +12,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.mechanisms import SparseVector, TopKWithGaps
 from shortlist.pages.plots import PALETTE
-from shortlist.sampling.entropy import Source
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.scores import Scores
 from studies.papers.data import counts, made_up, shuffled
 from studies.papers.experiment import FREE_GAP, Claim, Columns, Exhibit, Experiment, Finding, Result, Setting, held

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from shortlist.accounting.curves import largest_range
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate, compose
+from tests.helpers.inside import largest_range
 from tests.helpers.typed import present
 
 FAMILIES = {

@@ -12,9 +12,9 @@ import pytest
 from scipy.special import gammaln
 
 from shortlist.accounting import compose as accountant
-from shortlist.accounting.compose import connect, convolve
-from shortlist.accounting.curves import Pair, forward, many_rounds, one_round, recursion, two_point
+from shortlist.accounting import curves
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
+from tests.helpers.inside import many_rounds
 from tests.helpers.typed import of_kind
 
 KINDS = [
@@ -121,16 +121,16 @@ def test_unequal_windows_are_covered_in_both_orders():
 
 def test_one_round_is_the_supremum_over_its_windows():
     epsilon, x = 1.3, np.linspace(-1.3, 1.3, 101)
-    sup = np.max([two_point(t, t - epsilon)(x) for t in np.linspace(1e-4, epsilon - 1e-4, 4001)], axis=0)
-    assert np.all(one_round(epsilon)(x) >= sup * (1 - 1e-12))
-    assert np.allclose(one_round(epsilon)(x), sup, atol=1e-6)
+    sup = np.max([curves.two_point(t, t - epsilon)(x) for t in np.linspace(1e-4, epsilon - 1e-4, 4001)], axis=0)
+    assert np.all(curves.one_round(epsilon)(x) >= sup * (1 - 1e-12))
+    assert np.allclose(curves.one_round(epsilon)(x), sup, atol=1e-6)
 
 
 def test_blocks_of_rounds_cover_the_rounds():
     """Twice the pair of 20 rounds is no better than the recursion of 40, and hardly worse."""
     x = 1.0
     whole = float(many_rounds(0.1, 40)(np.array([x]))[0])
-    blocks = convolve([Pair(many_rounds(0.1, 20), 2, 2.0)], tilt=8.0, small=1e-15).delta(x)
+    blocks = accountant.convolve([curves.Pair(many_rounds(0.1, 20), 2, 2.0)], tilt=8.0, small=1e-15).delta(x)
     assert whole <= blocks <= whole * 1.1
 
 
@@ -138,9 +138,9 @@ def test_many_smooth_losses_are_enclosed():
     """A thousand single values in one direction are a thousand values at once, whose profile is exact."""
     for rounds, mu in [(100_000, 0.002), (30, 0.1)]:
         for epsilon in (0.5, 2.0):
-            truth = float(forward(mu, rounds)(np.array([epsilon]))[0])
+            truth = float(curves.forward(mu, rounds)(np.array([epsilon]))[0])
             lower, upper = GumbelDP(mu).repeat(rounds).delta_bounds(epsilon)
-            grid = convolve([Pair(forward(mu, 1), rounds)], tilt=5.0, small=1e-15)
+            grid = accountant.convolve([curves.Pair(curves.forward(mu, 1), rounds)], tilt=5.0, small=1e-15)
             assert 0.3 * truth < lower < truth < grid.delta(epsilon) < 1.01 * truth
             assert truth < upper
 
@@ -148,15 +148,15 @@ def test_many_smooth_losses_are_enclosed():
 @pytest.mark.parametrize("tilt", [1e-6, 0.3, 3.0, 30.0, 300.0])
 def test_a_badly_chosen_tilt_costs_tightness_and_not_soundness(tilt):
     """Tilted too far, the window lies above the epsilon asked for and has not seen all losses beyond it."""
-    product = convolve([Pair(two_point(0.01, -0.01), 10_000, 0.01)], tilt=tilt, small=1e-15)
+    product = accountant.convolve([curves.Pair(curves.two_point(0.01, -0.01), 10_000, 0.01)], tilt=tilt, small=1e-15)
     for epsilon in (0.0, 0.5, 2.0, 5.0, 8.0, 20.0):
         assert product.delta(epsilon) >= exact_delta([(0.01, 0.0, 10_000)], epsilon) * (1 - 1e-12)
 
 
 def test_connected_dots_lie_above_the_profile():
-    pair = Pair(many_rounds(0.3, 7), 1, 2.1)
+    pair = curves.Pair(many_rounds(0.3, 7), 1, 2.1)
     step = 2.1 / 97
-    atoms = connect(pair, 2.1, step, 4096)
+    atoms = accountant.connect(pair, 2.1, step, 4096)
     x = np.linspace(-2.0, 2.0, 333)
     excess = np.maximum(-np.expm1(x[:, None] - atoms.losses(step)), 0.0) @ atoms.masses + atoms.infinite
     assert np.all(excess >= pair.profile(x) * (1 - 1e-12))
@@ -236,7 +236,7 @@ def test_the_adversary_of_a_filter_is_not_served_by_a_composition():
     other = compose(PureDP(0.5), ApproxDP(0.0, 0.05)).delta_at(1.0)
     assert one == pytest.approx(0.05, abs=1e-4)
     assert other == pytest.approx(0.05, abs=1e-9)
-    interaction = 1 / (1 + math.exp(-0.5)) * float(two_point(0.6313, -0.6313)(np.array([0.5]))[0]) + 0.05 / (
+    interaction = 1 / (1 + math.exp(-0.5)) * float(curves.two_point(0.6313, -0.6313)(np.array([0.5]))[0]) + 0.05 / (
         1 + math.exp(0.5)
     )
     assert interaction == pytest.approx(0.0689, abs=1e-4)
@@ -274,7 +274,7 @@ def test_the_work_of_an_answer_does_not_grow_with_the_number_of_charges(total, m
 def work_of(total, monkeypatch):
     """(how many functions of the accounting are called, how many points are transformed) for one answer."""
     folder, calls, points = str(Path(accountant.__file__).parent), [], []
-    recursion.cache_clear()
+    curves.recursion.cache_clear()
 
     def noted(frame, event, _):
         if event == "call" and frame.f_code.co_filename.startswith(folder):

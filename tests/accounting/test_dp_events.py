@@ -9,7 +9,6 @@ from types import ModuleType
 
 import pytest
 
-from shortlist.accounting.curves import pure_rho, range_rho
 from shortlist.privacy import (
     ZCDP,
     ApproxDP,
@@ -20,6 +19,7 @@ from shortlist.privacy import (
     Tuned,
     compose,
 )
+from tests.helpers.inside import pure_rho, range_rho
 
 
 @dataclass

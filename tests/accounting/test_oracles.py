@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.accounting.curves import backward, backward_renyi, forward, forward_renyi, many_rounds
+from shortlist.accounting import curves
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
+from tests.helpers.inside import many_rounds
 
 
 def at(profile, x: float) -> float:
@@ -76,7 +77,7 @@ def test_gumbel_values_have_the_exact_profile(k, mu, epsilon, value):
 
 
 def test_very_many_values_reveal_everything():
-    for profile in (forward(3.0, 1000), backward(3.0, 1000)):
+    for profile in (curves.forward(3.0, 1000), curves.backward(3.0, 1000)):
         assert at(profile, 0.0) == pytest.approx(1.0, abs=1e-12)
 
 
@@ -87,18 +88,18 @@ def test_one_gumbel_value_has_the_closed_form():
 
 
 def test_the_two_orders_of_a_gumbel_pair():
-    assert at(forward(0.7, 3), 0.5) == pytest.approx(0.343576460, rel=1e-8)
-    assert at(backward(0.7, 3), 0.5) == pytest.approx(0.267589008, rel=1e-8)
-    assert at(forward(1.0, 1), 0.0) == pytest.approx(at(backward(1.0, 1), 0.0), rel=1e-12)
+    assert at(curves.forward(0.7, 3), 0.5) == pytest.approx(0.343576460, rel=1e-8)
+    assert at(curves.backward(0.7, 3), 0.5) == pytest.approx(0.267589008, rel=1e-8)
+    assert at(curves.forward(1.0, 1), 0.0) == pytest.approx(at(curves.backward(1.0, 1), 0.0), rel=1e-12)
     for k, mu in [(1, 0.01), (1, 2.0), (5, 0.3), (300, 0.1)]:
         x = np.linspace(0, 3 * k * mu, 300)
-        assert np.all(forward(mu, k)(x) >= backward(mu, k)(x) * (1 - 1e-9) - 1e-15)
+        assert np.all(curves.forward(mu, k)(x) >= curves.backward(mu, k)(x) * (1 - 1e-9) - 1e-15)
 
 
 def test_gumbel_renyi_is_finite_only_below_its_limit():
     order = np.array([1.5])
-    assert forward_renyi(0.5, order)[0] == pytest.approx(0.284191659, rel=1e-8)
-    assert backward_renyi(0.5, order)[0] == pytest.approx(0.140806521, rel=1e-8)
+    assert curves.forward_renyi(0.5, order)[0] == pytest.approx(0.284191659, rel=1e-8)
+    assert curves.backward_renyi(0.5, order)[0] == pytest.approx(0.140806521, rel=1e-8)
     assert GumbelDP(0.5, k=2).rdp(1.5) == pytest.approx(2 * 0.284191659, rel=1e-8)
     assert GumbelDP(0.5, k=2, monotone=False).rdp(1.5) == pytest.approx(2 * (0.284191659 + 0.140806521), rel=1e-8)
     limit = 1 / -math.expm1(-0.5)

@@ -5,9 +5,9 @@ import pytest
 
 from shortlist._arrays import Floats
 from shortlist.accounting import curves as range_recursion
-from shortlist.accounting.curves import many_rounds, one_round, recursion
+from tests.helpers.inside import many_rounds
 
-fresh = recursion.__wrapped__
+fresh = range_recursion.recursion.__wrapped__
 
 
 def plain_rounds(epsilon: float, rounds: int, cells: int, tries: int) -> Floats:
@@ -87,11 +87,15 @@ def test_tiny_rounds_cost_in_proportion(rounds):
     known = many_rounds(1e-7, rounds)(share * 1e-7) / 1e-7
     for tiny in (1e-12, 1e-50, 1e-200):
         assert many_rounds(tiny, rounds)(share * tiny) / tiny == pytest.approx(known, rel=1e-5)
-    assert np.all(many_rounds(1e-12, rounds)(share * 1e-12) >= one_round(1e-12)(share * 1e-12) * (1 - 1e-9))
+    assert np.all(
+        many_rounds(1e-12, rounds)(share * 1e-12) >= range_recursion.one_round(1e-12)(share * 1e-12) * (1 - 1e-9)
+    )
 
 
 @pytest.mark.parametrize(("epsilon", "rounds"), [(10.0, 500), (15.99, 350)])
 def test_corners_that_rounding_bent_are_no_error(epsilon, rounds):
-    _, values = recursion(epsilon, rounds)  # V is 1 for long, and the cap makes a corner that points upwards
+    _, values = range_recursion.recursion(
+        epsilon, rounds
+    )  # V is 1 for long, and the cap makes a corner that points upwards
     assert ((values >= 0) & (values <= 1)).all()
     assert values[0] == 1.0

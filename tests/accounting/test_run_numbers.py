@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.accounting.tuned import RunLaw, pure_cost
+from shortlist import tuned
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
 from studies.broken.run_numbers import chances, generating
 
@@ -39,7 +39,7 @@ def test_slopes_moments_and_misses_are_those_of_the_chances(runs):
     for x in (0.05, 0.5, 0.97):
         slope = float(np.sum(k[1:] * known[1:] * x ** (k[1:] - 1)))
         assert math.exp(runs.log_slope(np.array([x]))[0]) == pytest.approx(slope, rel=1e-9)
-        assert runs.missed(np.array([1 - x]))[0] == pytest.approx(
+        assert runs.hit_probability(np.array([1 - x]))[0] == pytest.approx(
             float(np.sum(known * -np.expm1(k * np.log(x)))), rel=1e-9
         )
     assert math.exp(runs.log_slope(np.array([1.0]))[0]) == pytest.approx(runs.mean, rel=1e-9)
@@ -69,19 +69,19 @@ def test_the_first_chances():
 
 
 def test_how_likely_the_best_of_twenty_is_tried():
-    laws: list[RunLaw] = [NegativeBinomial(mean=10, eta=eta) for eta in (-0.5, 0, 1)]
-    found = [float(one.missed(np.array(0.05))) for one in [*laws, Poisson(10), Binomial(20, 0.5)]]
+    laws: list[tuned.RunLaw] = [NegativeBinomial(mean=10, eta=eta) for eta in (-0.5, 0, 1)]
+    found = [float(one.hit_probability(np.array(0.05))) for one in [*laws, Poisson(10), Binomial(20, 0.5)]]
     assert found == pytest.approx([0.186605, 0.285560, 0.344828, 0.393469, 0.397312], abs=1e-6)
 
 
 def test_pure_costs():
-    laws: list[RunLaw] = [NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)]
+    laws: list[tuned.RunLaw] = [NegativeBinomial(mean=10), NegativeBinomial(mean=10, eta=1), NegativeBinomial(mean=100)]
     laws += [Poisson(10), Binomial(20, 0.5), Binomial(10, 1.0)]
     ones = [1.93923576, 2.59134408, 1.99638401, 5.62117157, 6.90045171, 10]
     tenths = [0.1947494, 0.26359128, 0.19969154, 0.59958375, 0.73286459, 1]
-    assert [round(pure_cost(runs, 1.0) or 0, 8) for runs in laws] == ones
-    assert [round(pure_cost(runs, 0.1) or 0, 8) for runs in laws] == tenths
-    assert pure_cost(Capped(Poisson(10), 4), 1.0) is None
+    assert [round(tuned.pure_cost(runs, 1.0) or 0, 8) for runs in laws] == ones
+    assert [round(tuned.pure_cost(runs, 0.1) or 0, 8) for runs in laws] == tenths
+    assert tuned.pure_cost(Capped(Poisson(10), 4), 1.0) is None
 
 
 def test_a_capped_mean():

@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 
 from shortlist import Ledger
-from shortlist.accounting.checks import up
-from shortlist.accounting.curves import range_rho
+from shortlist.accounting import checks
 from shortlist.ledger.filter import cost_of
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
+from tests.helpers.inside import range_rho
 from tests.helpers.typed import present
 
 FEW = ThinnedRange(0.15, 10, 5e-7)
@@ -25,7 +25,7 @@ def test_its_forms():
     assert FEW.delta_at(1.5) == 5e-7
     assert FEW.epsilon_at(5e-7) == pytest.approx(1.5)
     assert FEW.epsilon_at(4e-7) == float("inf")
-    assert present(FEW.as_zcdp()) == ZCDP(up(10 * Fraction(range_rho(0.15))), 5e-7)
+    assert present(FEW.as_zcdp()) == ZCDP(checks.up(10 * Fraction(range_rho(0.15))), 5e-7)
     assert present(FEW.as_zcdp()).delta == 5e-7
     assert FEW.as_pure() is None
     assert ThinnedRange(0.5, 2).as_pure() == PureDP(1.0)

@@ -11,12 +11,13 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from shortlist import Ledger, Scores
-from shortlist.accounting.curves import SMALL, largest_range, pure_rho, range_rho
+from shortlist.accounting import curves
 from shortlist.audit import certify, prove_mechanism
 from shortlist.mechanisms import CanonicalTopK, JointTopK, LargeGap, NoisyMax, OneshotTopK
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, ExPost, Guarantee, PureDP, ThinnedRange, calibrate
+from tests.helpers.inside import largest_range, pure_rho, range_rho
 from tests.helpers.typed import of_kind, present
 
 RANGE = [(0.1, ".00124982642746"), (0.5, ".0311420922612"), (1, ".123301561482"), (2, ".474474647071"),
@@ -41,8 +42,8 @@ SCALES = [
     1e-30,
     1e-9,
     1e-4,
-    math.nextafter(SMALL, 0),
-    SMALL,
+    math.nextafter(curves.SMALL, 0),
+    curves.SMALL,
     0.1,
     0.7,
     3.0,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from shortlist import tuned
 from shortlist.accounting import compose as accountant
-from shortlist.accounting.curves import Curves, gaussian, range_rho, symmetric
-from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, best_curves, pure_cost
+from shortlist.accounting import curves
 from shortlist.audit import neighbours, prove
 from shortlist.audit.certified import base as balls
 from shortlist.privacy import (
@@ -28,11 +28,12 @@ from shortlist.privacy import (
     compose,
 )
 from studies.broken.run_numbers import best_law, generating
+from tests.helpers.inside import range_rho
 from tests.helpers.support import full_size, in_suite, sized
 
 TEN = NegativeBinomial(mean=10)
 GEOMETRIC = NegativeBinomial(mean=10, eta=1)
-LAWS: list[RunLaw] = [
+LAWS: list[tuned.RunLaw] = [
     TEN,
     GEOMETRIC,
     NegativeBinomial(mean=5, eta=-0.5),
@@ -46,8 +47,10 @@ LAWS: list[RunLaw] = [
 @cache
 def gauss(runs):
     """Of a Gaussian run with mu = 1/2."""
-    one = Curves(renyi=lambda orders: orders / 8, pairs=(gaussian(0.125),), witness=lambda order: (), rho=0.125)
-    return best_curves(base_of(((one, 1),)), runs)
+    one = curves.Curves(
+        renyi=lambda orders: orders / 8, pairs=(curves.gaussian(0.125),), witness=lambda order: (), rho=0.125
+    )
+    return tuned.best_curves(tuned.base_of(((one, 1),)), runs)
 
 
 def at(profile, x):
@@ -115,7 +118,7 @@ def winner(chances, order, runs):
     ranked = chances[order]
     below = np.concatenate([[0.0], np.cumsum(ranked)])
     below[-1] = 1.0
-    reached = 1 - runs.missed(1 - below)
+    reached = 1 - runs.hit_probability(1 - below)
     return np.concatenate([[runs.none], np.diff(reached)])
 
 
@@ -145,7 +148,7 @@ def test_no_pure_pair_of_laws_exceeds_its_claim_and_some_come_near(runs):
         one, two = winner(p, order, runs), winner(q, order, runs)
         there = (one > 0) | (two > 0)
         found = float(np.abs(np.log(one[there] / two[there])).max())
-        claimed = pure_cost(runs, epsilon)
+        claimed = tuned.pure_cost(runs, epsilon)
         assert claimed is not None
         assert found <= claimed + 1e-9
         nearest = max(nearest, found / claimed)
@@ -175,8 +178,8 @@ def test_no_pair_of_laws_exceeds_its_renyi_curve_and_its_profile(runs):
         def half(x, p=p, q=q):
             return np.array([max(stick(p, q, e), stick(q, p, e)) for e in x.ravel()]).reshape(x.shape) * (1 + 1e-12)
 
-        base = Curves(renyi=curve, pairs=(symmetric(half),), witness=lambda a: (), pure=math.inf)
-        claim = best_curves(base_of(((base, 1),)), runs)
+        base = curves.Curves(renyi=curve, pairs=(curves.symmetric(half),), witness=lambda a: (), pure=math.inf)
+        claim = tuned.best_curves(tuned.base_of(((base, 1),)), runs)
         laws = winner(p, order, runs), winner(q, order, runs)
         for one, two in (laws, laws[::-1]):
             for a in (1.5, 2.0, 5.0):
@@ -266,7 +269,7 @@ class _Steep:
 
 
 def test_cells_that_are_not_cut_finer_count_as_they_are():
-    ratios = _Ratios.of(Region.of(np.array([1e-3]), np.array([1.0])), _Steep())  # type: ignore[arg-type]
+    ratios = tuned._Ratios.of(tuned.Region.of(np.array([1e-3]), np.array([1.0])), _Steep())  # type: ignore[arg-type]
     assert 0.5 <= ratios.largest <= 0.5 + 1e-9
 
 

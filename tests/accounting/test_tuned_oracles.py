@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from shortlist.accounting.curves import Curves, gaussian
-from shortlist.accounting.tuned import RunLaw, _Ratios, base_of, pure_cost
+from shortlist import tuned
+from shortlist.accounting import curves
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
 from studies.broken.run_numbers import chances
 
@@ -41,35 +41,37 @@ def test_chances(eta, known):
 
 
 def test_pure_costs():
-    laws: list[RunLaw] = [TEN, GEOMETRIC, HUNDRED, Poisson(10), Binomial(20, 0.5), Binomial(10, 1.0)]
+    laws: list[tuned.RunLaw] = [TEN, GEOMETRIC, HUNDRED, Poisson(10), Binomial(20, 0.5), Binomial(10, 1.0)]
     ones = ["1.93923576", "2.59134408", "1.99638401", "5.62117157", "6.90045171", "10.00000000"]
     tenths = [".19474940", ".26359128", ".19969154", ".59958375", ".73286459", "1.00000000"]
     for runs, one, tenth in zip(laws, ones, tenths, strict=True):
-        assert digits(pure_cost(runs, 1.0), one)
-        assert digits(pure_cost(runs, 0.1), tenth)
+        assert digits(tuned.pure_cost(runs, 1.0), one)
+        assert digits(tuned.pure_cost(runs, 0.1), tenth)
 
 
 def test_the_best_of_twenty():
-    laws: list[RunLaw] = [NegativeBinomial(mean=10, eta=-0.5), TEN, GEOMETRIC, Poisson(10), Binomial(20, 0.5)]
+    laws: list[tuned.RunLaw] = [NegativeBinomial(mean=10, eta=-0.5), TEN, GEOMETRIC, Poisson(10), Binomial(20, 0.5)]
     for runs, known in zip(laws, [".186605", ".285560", ".344828", ".393469", ".397312"], strict=True):
-        assert digits(runs.missed(np.array(0.05)), known)
+        assert digits(runs.hit_probability(np.array(0.05)), known)
 
 
 def test_a_pure_run_by_its_profile():
     r = Tuned(PureDP(1.0), TEN).epsilon_at(0) - 1
     assert digits(r, ".9392357593")
     below = (math.e - math.exp(1.5 - r)) / (math.e + 1)  # the profile of randomised response
-    assert digits(TEN.missed(np.array(below)), ".6476565")
+    assert digits(TEN.hit_probability(np.array(below)), ".6476565")
     assert digits(Capped(TEN, 50).mean, "7.7005165")
     assert digits(Tuned(PureDP(1.0), Capped(TEN, 50)).epsilon_at(0), "1.93923572")
 
 
 def test_the_largest_ratio_of_slopes_of_a_gaussian_run_is_at_most_what_a_coarser_grid_gave():
     """200 epsilons there; here 300, and tangents of Renyi balls of 60 orders: below it, by under a hundredth."""
-    one = Curves(renyi=lambda orders: orders / 8, pairs=(gaussian(0.125),), witness=lambda order: (), rho=0.125)
-    where = base_of(((one, 1),)).region
+    one = curves.Curves(
+        renyi=lambda orders: orders / 8, pairs=(curves.gaussian(0.125),), witness=lambda order: (), rho=0.125
+    )
+    where = tuned.base_of(((one, 1),)).region
     for runs, coarse, fine in ((GEOMETRIC, 0.89285, 0.89217), (TEN, 0.68431, 0.68352), (HUNDRED, 1.14832, 1.14271)):
-        assert 0.99 * fine < _Ratios.of(where, runs).largest <= coarse
+        assert 0.99 * fine < tuned._Ratios.of(where, runs).largest <= coarse
 
 
 def test_a_zcdp_run_against_the_published_bound():

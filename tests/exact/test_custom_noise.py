@@ -13,9 +13,9 @@ from flint import arb
 import shortlist as sl
 from shortlist.audit import Law, alike, neighbours, prove
 from shortlist.audit.certified import base
-from shortlist.exact.noise import EXPONENTIAL, LOGISTIC
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise import custom_noise, piecewise_noise
+from tests.helpers.inside import EXPONENTIAL, LOGISTIC
 from tests.helpers.support import assert_law, histogram
 
 

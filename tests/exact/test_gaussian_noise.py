@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 from scipy import stats
 
-from shortlist.exact.noise import GAUSSIAN, KINDS
+from tests.helpers.inside import GAUSSIAN, KINDS
 
 
 def test_the_law_is_the_textbook_one():

@@ -6,49 +6,37 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from shortlist.exact import geometric
 from shortlist.exact import thresholds as key_bars
-from shortlist.exact.geometric import Geometric, end_chance, public_coin
-from shortlist.exact.thresholds import (
-    MARGIN,
-    UNIT,
-    Cap,
-    KeyBar,
-    bar_of,
-    gaussian_rate,
-    losses,
-    pair_bar,
-    weight,
-    worst_pair,
-    zcdp_bar,
-)
+from tests.helpers.inside import UNIT, Cap, Geometric, pair_bar, weight
 from tests.helpers.typed import present
 
 
 def worst(bar, epsilon, cap):
-    return max(float(loss.max()) for _, loss in losses(bar, epsilon, cap))
+    return max(float(loss.max()) for _, loss in key_bars.losses(bar, epsilon, cap))
 
 
 @pytest.mark.parametrize(("epsilon", "sigma"), [(0.1, 36.304690), (0.5, 8.057618), (1.0, 4.224679), (2.0, 2.230476)])
 def test_the_deviation_of_one_gaussian_release(epsilon, sigma):
-    assert 1 / gaussian_rate(epsilon, 1e-6) == pytest.approx(sigma, abs=1e-6)
+    assert 1 / key_bars.gaussian_rate(epsilon, 1e-6) == pytest.approx(sigma, abs=1e-6)
 
 
 def test_the_rate_at_a_large_delta():
-    assert gaussian_rate(1.0, 1e-2) == pytest.approx(0.53251665, abs=1e-8)
+    assert key_bars.gaussian_rate(1.0, 1e-2) == pytest.approx(0.53251665, abs=1e-8)
 
 
 @pytest.mark.parametrize(("t", "z"), [(1, 4.753424), (2, 4.891638), (16, 5.286029), (64, 5.534285)])
 def test_the_quantiles_of_the_best_of_t_new_labels(t, z):
-    assert bar_of(1.0, 1e-6, Cap(t, weighted=False)) - 1 == pytest.approx(z, abs=1e-6)
+    assert key_bars.bar_of(1.0, 1e-6, Cap(t, weighted=False)) - 1 == pytest.approx(z, abs=1e-6)
 
 
 @pytest.mark.parametrize(
     ("epsilon", "most", "bar"), [(1.0, 1, 21.091732), (1.0, 16, 22.592941), (1.0, 64, 23.517268), (0.5, 64, 44.740455)]
 )
 def test_bars_with_all_of_delta(epsilon, most, bar):
-    sigma = float(MARGIN) / gaussian_rate(epsilon, 1e-6)
+    sigma = float(key_bars.MARGIN) / key_bars.gaussian_rate(epsilon, 1e-6)
     cap = Cap(most, weighted=True)
-    assert bar_of(sigma, 1e-6, cap) == pytest.approx(bar, abs=1e-6)
+    assert key_bars.bar_of(sigma, 1e-6, cap) == pytest.approx(bar, abs=1e-6)
     found = pair_bar(epsilon, 1e-6, cap)
     assert float(found.sigma) == pytest.approx(sigma)
     assert 0 <= float(found.reach) - bar < float(found.grid)
@@ -56,16 +44,16 @@ def test_bars_with_all_of_delta(epsilon, most, bar):
 
 def test_bars_of_an_even_split_are_higher():
     for epsilon, most, bar in ((1.0, 1, 22.352760), (1.0, 16, 23.872023), (1.0, 64, 24.808011), (0.5, 64, 47.331042)):
-        found = bar_of(1 / gaussian_rate(epsilon, 5e-7), 5e-7, Cap(most, weighted=True))
+        found = key_bars.bar_of(1 / key_bars.gaussian_rate(epsilon, 5e-7), 5e-7, Cap(most, weighted=True))
         assert found == pytest.approx(bar, abs=1e-5)
 
 
 def test_bars_of_zcdp():
-    assert float(zcdp_bar(0.02, 1e-6, Cap(64, weighted=True)).sigma) == pytest.approx(5.0)
-    assert bar_of(5.0, 1e-6, Cap(64, weighted=True)) == pytest.approx(27.796426, abs=1e-6)
-    assert bar_of(20.0, 1e-6, Cap(16, weighted=False)) / 4 == pytest.approx(26.680145, abs=1e-6)
+    assert float(key_bars.zcdp_bar(0.02, 1e-6, Cap(64, weighted=True)).sigma) == pytest.approx(5.0)
+    assert key_bars.bar_of(5.0, 1e-6, Cap(64, weighted=True)) == pytest.approx(27.796426, abs=1e-6)
+    assert key_bars.bar_of(20.0, 1e-6, Cap(16, weighted=False)) / 4 == pytest.approx(26.680145, abs=1e-6)
     for cap in (Cap(64, weighted=True), Cap(16, weighted=False), Cap(1, weighted=False)):
-        found = zcdp_bar(0.02, 1e-6, cap, True)
+        found = key_bars.zcdp_bar(0.02, 1e-6, cap, True)
         assert found.measured is not None
         assert cap.squares / (2 * found.sigma**2) + 1 / (2 * found.measured**2) <= Fraction(0.02)
 
@@ -73,14 +61,16 @@ def test_bars_of_zcdp():
 def test_two_labels_in_people():
     found = pair_bar(1.0, 0.01, Cap(2, weighted=False))
     assert float(found.sigma) == pytest.approx(2.65704495, abs=1e-8)
-    assert bar_of(float(found.sigma), 0.01, Cap(2, weighted=False)) == pytest.approx(7.84178832, abs=1e-8)
+    assert key_bars.bar_of(float(found.sigma), 0.01, Cap(2, weighted=False)) == pytest.approx(7.84178832, abs=1e-8)
     assert found.step == 9
 
 
 def test_the_worst_number_of_new_labels_is_not_always_the_largest():
-    assert bar_of(0.5, 0.01, Cap(64, weighted=True)) == pytest.approx(2.163174, abs=1e-6)
-    assert bar_of(1.0, 0.01, Cap(64, weighted=True)) == pytest.approx(3.728428, abs=1e-6)
-    assert bar_of(0.5, 0.01, Cap(64, weighted=True)) == pytest.approx(bar_of(0.5, 0.01, Cap(1, weighted=True)))
+    assert key_bars.bar_of(0.5, 0.01, Cap(64, weighted=True)) == pytest.approx(2.163174, abs=1e-6)
+    assert key_bars.bar_of(1.0, 0.01, Cap(64, weighted=True)) == pytest.approx(3.728428, abs=1e-6)
+    assert key_bars.bar_of(0.5, 0.01, Cap(64, weighted=True)) == pytest.approx(
+        key_bars.bar_of(0.5, 0.01, Cap(1, weighted=True))
+    )
 
 
 def test_measured_bars_are_searched():
@@ -97,12 +87,15 @@ def test_measured_bars_are_searched():
 def test_the_bar_of_names_alone_is_too_low_where_counts_are_measured_too():
     cap = Cap(16, weighted=True)
     found = pair_bar(0.05, 0.01, cap, True)
-    low = KeyBar(
-        found.sigma, Fraction(1, 1 << 20), int(bar_of(float(found.sigma), 0.01, cap) * (1 << 20)), found.measured
+    low = key_bars.KeyBar(
+        found.sigma,
+        Fraction(1, 1 << 20),
+        int(key_bars.bar_of(float(found.sigma), 0.01, cap) * (1 << 20)),
+        found.measured,
     )
     assert worst(low, 0.05, cap) / 0.01 == pytest.approx(1.0626, abs=1e-3)
-    assert worst_pair(low, 0.05, 0.01, cap) is not None
-    assert worst_pair(found, 0.05, 0.01, cap) is None
+    assert key_bars.worst_pair(low, 0.05, 0.01, cap) is not None
+    assert key_bars.worst_pair(found, 0.05, 0.01, cap) is None
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
@@ -112,18 +105,18 @@ def test_every_pair_is_within_delta_and_nearly_reaches_it(epsilon, delta, weight
     for most in (1, 2, 8, 48):
         cap = Cap(most, weighted)
         found = pair_bar(epsilon, delta, cap)
-        assert worst_pair(found, epsilon, delta, cap) is None
+        assert key_bars.worst_pair(found, epsilon, delta, cap) is None
         assert 0.5 * delta < worst(found, epsilon, cap) <= delta * (1 + 1e-9)
         if epsilon >= 0.5 or weighted:  # else a step of a whole person is little
-            lower = KeyBar(found.sigma, found.grid, found.step - 2)
-            assert worst_pair(lower, epsilon, delta, cap) is not None or float(found.sigma) > 20
+            lower = key_bars.KeyBar(found.sigma, found.grid, found.step - 2)
+            assert key_bars.worst_pair(lower, epsilon, delta, cap) is not None or float(found.sigma) > 20
 
 
 def test_the_check_fails_with_too_little_noise():
     cap = Cap(16, weighted=True)
     found = pair_bar(1.0, 1e-6, cap)
-    less = KeyBar(found.sigma * Fraction(99, 100), found.grid, found.step + 100)
-    assert worst_pair(less, 1.0, 1e-6, cap) == (1, 0)
+    less = key_bars.KeyBar(found.sigma * Fraction(99, 100), found.grid, found.step + 100)
+    assert key_bars.worst_pair(less, 1.0, 1e-6, cap) == (1, 0)
 
 
 def test_a_calibration_that_fails_its_check_is_raised(monkeypatch):
@@ -131,11 +124,11 @@ def test_a_calibration_that_fails_its_check_is_raised(monkeypatch):
     cap = Cap(8, weighted=True)
     right = pair_bar(1.0, 1e-5, cap)
     pair_bar.cache_clear()
-    rate = gaussian_rate(1.0, 1e-5)
+    rate = key_bars.gaussian_rate(1.0, 1e-5)
     monkeypatch.setattr(key_bars, "gaussian_rate", lambda epsilon, delta: rate * 1.01)
     raised = pair_bar(1.0, 1e-5, cap)
     pair_bar.cache_clear()
-    assert worst_pair(raised, 1.0, 1e-5, cap) is None
+    assert key_bars.worst_pair(raised, 1.0, 1e-5, cap) is None
     assert right.sigma * Fraction(999, 1000) < raised.sigma < right.sigma * Fraction(1002, 1000)
 
 
@@ -144,7 +137,7 @@ def test_floats_and_balls_agree_on_the_losses():
 
     cap = Cap(5, weighted=True)
     bar = pair_bar(0.7, 1e-4, cap, True)
-    for t, found in losses(bar, 0.7, cap):
+    for t, found in key_bars.losses(bar, 0.7, cap):
         for j in range(t + 1):
             with ctx.workprec(200):
                 exact = max(map(float, key_bars._loss_balls(bar, 0.7, cap, t, j)))
@@ -166,13 +159,13 @@ def test_weights_are_whole_and_of_length_at_most_one():
     ],
 )
 def test_the_public_coin(epsilon, reach, lam, p):
-    coin = public_coin(Fraction(epsilon), Fraction(1e-6))
+    coin = geometric.public_coin(Fraction(epsilon), Fraction(1e-6))
     assert coin.reach == reach
     share = float(coin.chance())
     assert share == pytest.approx(lam, abs=1e-6)
     named = [float(noise.survival(np.array([present(noise.reach) + 1.0 - reach]))[0]) for noise in coin.noises()]
     assert (1 - share) * named[0] + share * named[1] == pytest.approx(p, abs=1e-6)
-    ends = [float(end_chance(coin.epsilon, noise.reach or 0)) for noise in coin.noises()]
+    ends = [float(geometric.end_chance(coin.epsilon, noise.reach or 0)) for noise in coin.noises()]
     assert (1 - share) * ends[0] + share * ends[1] == pytest.approx(1e-6, rel=1e-12)
     assert ends[0] <= 1e-6 < ends[1]
 

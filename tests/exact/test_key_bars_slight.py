@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from shortlist.exact.reals import ball
-from shortlist.exact.thresholds import Cap, _loss_balls, _profile_ball, gaussian_profile, pair_bar
+from shortlist.exact import thresholds
+from tests.helpers.inside import Cap, ball, pair_bar
 
 
 @pytest.mark.parametrize("mu", [1e-15, 1e-9, 9e-4, 1.1e-3, 0.5])
 @pytest.mark.parametrize("z", [-4.0, 0.0, 1.0, 6.0, 30.0])
 def test_the_float_profile_is_near_the_certified_one(mu: float, z: float) -> None:
-    found = float(gaussian_profile(np.array([mu * z]), np.array([mu]))[0])
+    found = float(thresholds.gaussian_profile(np.array([mu * z]), np.array([mu]))[0])
     with ctx.workprec(1000):
-        exact = float(_profile_ball(ball(Fraction(mu * z)), ball(Fraction(mu))).mid())
+        exact = float(thresholds._profile_ball(ball(Fraction(mu * z)), ball(Fraction(mu))).mid())
     assert found == pytest.approx(exact, rel=2e-7)
 
 
@@ -24,7 +24,7 @@ def test_a_tiny_budget_is_kept(epsilon: float, delta: float) -> None:
     cap = Cap(3, weighted=False)
     bar = pair_bar(epsilon, delta, cap)
     with ctx.workprec(2000):
-        losses = [float(loss.upper()) for j in range(4) for loss in _loss_balls(bar, epsilon, cap, 3, j)]
+        losses = [float(loss.upper()) for j in range(4) for loss in thresholds._loss_balls(bar, epsilon, cap, 3, j)]
     assert max(losses) <= delta
 
 

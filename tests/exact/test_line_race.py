@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, LAPLACE
 from shortlist.utility.threshold import LineRace
+from tests.helpers.inside import EXPONENTIAL, LAPLACE
 
 CASES = [  # scores above the threshold, k
     ([3.0, 1.5, 1.0, -2.0, -3.0, -np.inf], 2),

@@ -7,11 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.subsets import rank_scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall, least_failure, most_recall
 from shortlist.utility.sets import success_bounds
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, rank_scores
 from tests.helpers.support import full_size, in_suite, sized
 from tests.mechanisms.canonical.test_law import counts
 

@@ -11,8 +11,7 @@ from scipy.stats import laplace, norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Release
-from shortlist.exact.geometric import Geometric
-from shortlist.exact.margins import (
+from shortlist.estimates import (
     Margin,
     gaussian_margin,
     geometric_margin,
@@ -22,6 +21,7 @@ from shortlist.exact.margins import (
 )
 from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
 from shortlist.testing import seeded
+from tests.helpers.inside import Geometric
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 

@@ -7,21 +7,10 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from shortlist.exact.noise import KINDS, LAPLACE
-from shortlist.exact.reals import (
-    Draw,
-    NoisyScore,
-    compare,
-    exactly,
-    failures_before_success,
-    is_positive,
-    narrowing,
-    nearest_float,
-    total,
-)
+from shortlist.exact import reals
 from shortlist.noise import piecewise_noise
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.thresholds import add_noise
+from shortlist.sampling import thresholds
+from tests.helpers.inside import KINDS, LAPLACE, Draw, Seeded, total
 from tests.helpers.support import assert_law, full_size, sized
 
 CUSTOM = piecewise_noise([0, 2, 3], [Fraction(-1, 2), 0, -1])
@@ -46,7 +35,7 @@ def exact_uniform(draw, bits=2048):
     """The draw's uniform with many more bits, from a copy of its source's future (Script hands out seeded words)."""
     while draw.bits < bits:
         draw.refine()
-    return Fraction(2 * draw.uniform.value + 1, 2 << draw.bits)
+    return Fraction(2 * draw.value + 1, 2 << draw.bits)
 
 
 def noise_ball(noise, u):
@@ -58,8 +47,8 @@ def test_refining_keeps_every_bit():
     draw = Draw(LAPLACE, 5, 64, Seeded(3))
     draw.refine()
     assert draw.bits == 128
-    assert draw.uniform.value >> 64 == 5
-    assert draw.uniform.value & (2**64 - 1) == int(Seeded(3).words(1)[0])
+    assert draw.value >> 64 == 5
+    assert draw.value & (2**64 - 1) == int(Seeded(3).words(1)[0])
 
 
 @every
@@ -67,8 +56,8 @@ def test_refining_keeps_every_bit():
 def test_what_few_bits_allow_is_enclosed(noise, coefficient):
     """Three bits of a uniform: the noise may be anything between two quantiles, and a negative one turns them round."""
     for value in range(1, 7):
-        low, high = next(narrowing(total(Fraction(2), [(coefficient, Draw(noise, value, 3, Seeded(1)))])))
-        ends = [2 + coefficient * exactly(noise.exact_quantile(v, 3).mid()) for v in (value, value + 1)]
+        low, high = next(reals.narrowing(total(Fraction(2), [(coefficient, Draw(noise, value, 3, Seeded(1)))])))
+        ends = [2 + coefficient * reals.exactly(noise.exact_quantile(v, 3).mid()) for v in (value, value + 1)]
         assert float(low) == pytest.approx(float(min(ends)))
         assert float(high) == pytest.approx(float(max(ends)))
         assert low < high
@@ -78,10 +67,10 @@ def test_what_few_bits_allow_is_enclosed(noise, coefficient):
 def test_two_draws_that_agree_on_many_bits_are_told_apart_by_the_next_ones(noise):
     """128 common bits; then one continues lower, so its noise is larger."""
     for lower, higher in [(0, 1), (7, 2**63)]:
-        a = NoisyScore(Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, lower)))
-        b = NoisyScore(Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, higher)))
-        assert compare(a, b) == 1
-        assert compare(b, a) == -1
+        a = reals.NoisyScore(Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, lower)))
+        b = reals.NoisyScore(Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, higher)))
+        assert reals.compare(a, b) == 1
+        assert reals.compare(b, a) == -1
         assert a.draw.bits >= 192
 
 
@@ -89,14 +78,14 @@ def test_two_draws_that_agree_on_many_bits_are_told_apart_by_the_next_ones(noise
 def test_a_sum_is_compared_with_zero_as_its_exact_value(noise):
     for seed in range(40):
         draw = Draw(noise, int(Seeded(seed).words(1)[0]), 64, Seeded(seed + 100))
-        copy = Draw(noise, draw.uniform.value, 64, Seeded(seed + 100))
+        copy = Draw(noise, draw.value, 64, Seeded(seed + 100))
         value = noise_ball(noise, exact_uniform(copy))
         with ctx.workprec(300):
             middle = value.mid()
             mantissa, exponent = (int(part) for part in (middle * 2**90).floor().man_exp())
         just_below = mantissa * Fraction(2) ** exponent / 2**90  # within 2^-90 below the noise
-        assert is_positive(total(-just_below, [(Fraction(1), draw)]))
-        assert not is_positive(total(-just_below - Fraction(1, 2**89), [(Fraction(1), draw)]))
+        assert reals.is_positive(total(-just_below, [(Fraction(1), draw)]))
+        assert not reals.is_positive(total(-just_below - Fraction(1, 2**89), [(Fraction(1), draw)]))
 
 
 @every
@@ -104,7 +93,7 @@ def test_a_sum_is_compared_with_zero_as_its_exact_value(noise):
 @pytest.mark.parametrize("value", [0, 3, -7.25, 2**53 + 1, Fraction(1, 3), 1e308])
 def test_an_additive_release_is_the_exact_real_correctly_rounded(noise, scale, value):
     for seed in range(3):
-        released = add_noise(value, scale=Fraction(scale), noise=noise, source=Seeded(seed))
+        released = thresholds.add_noise(value, scale=Fraction(scale), noise=noise, source=Seeded(seed))
         source = Seeded(seed)
         u = exact_uniform(Draw(noise, int(source.words(1)[0]), 64, source), 2048)
         with ctx.workprec(4096):
@@ -120,7 +109,7 @@ def test_an_additive_release_is_the_exact_real_correctly_rounded(noise, scale, v
 
 def test_a_value_below_the_smallest_float_is_one_zero():
     for seed in range(20):
-        released = add_noise(0, scale=Fraction(1, 10**400), noise=LAPLACE, source=Seeded(seed))
+        released = thresholds.add_noise(0, scale=Fraction(1, 10**400), noise=LAPLACE, source=Seeded(seed))
         assert math.copysign(1.0, released) == 1.0
         assert released == 0.0
 
@@ -128,13 +117,13 @@ def test_a_value_below_the_smallest_float_is_one_zero():
 def test_extreme_words_are_refined_before_anything_is_decided():
     for word in (0, 2**64 - 1):
         draw = Draw(LAPLACE, word, 64, Script(0, 2**64 - 1))
-        assert math.isfinite(nearest_float(total(Fraction(0), [(Fraction(1), draw)])))
+        assert math.isfinite(reals.nearest_float(total(Fraction(0), [(Fraction(1), draw)])))
 
 
 def test_precision_is_restored():
     before = ctx.prec
-    add_noise(1, scale=Fraction(1), noise=LAPLACE, source=Seeded(1))
-    failures_before_success(0, 5, Seeded(1))
+    thresholds.add_noise(1, scale=Fraction(1), noise=LAPLACE, source=Seeded(1))
+    reals.failures_before_success(0, 5, Seeded(1))
     assert ctx.prec == before
 
 
@@ -143,7 +132,8 @@ def test_precision_is_restored():
 def test_an_additive_release_has_its_law(noise):
     source, edges = Seeded(21), np.linspace(-1.5, 4, 23)
     drawn = [
-        (add_noise(3, scale=Fraction(1, 2), noise=noise, source=source) - 3) * 2 for _ in range(sized(1500, full=4000))
+        (thresholds.add_noise(3, scale=Fraction(1, 2), noise=noise, source=source) - 3) * 2
+        for _ in range(sized(1500, full=4000))
     ]
     cdf = np.concatenate([[0], np.exp(noise.log_cdf(edges)), [1]])
     other = np.concatenate([[0], np.exp(noise.log_cdf(edges + sized(0.5, full=0.3))), [1]])
@@ -154,7 +144,7 @@ def test_an_additive_release_has_its_law(noise):
 @pytest.mark.parametrize("level", [1, 4, 5])
 def test_exact_failures_before_success_are_geometric(level):
     source = Seeded(level)
-    drawn = [failures_before_success(int(word), level, source) for word in source.words(6000)]
+    drawn = [reals.failures_before_success(int(word), level, source) for word in source.words(6000)]
     p = 2.0**-level
     cells = np.arange(int(8 / p))
     law = np.append(p * (1 - p) ** cells, (1 - p) ** len(cells))
@@ -166,6 +156,6 @@ def test_exact_failures_before_success_are_geometric(level):
 def test_a_word_on_the_edge_of_two_counts_is_decided_by_its_next_bits():
     """U at (1 - 2^-1)^3 = 2^-3 exactly: below it are 3 failures, above it 2."""
     edge = 2**61
-    assert failures_before_success(edge - 1, 1, Script(2**64 - 1, 2**64 - 1)) == 3
-    assert failures_before_success(edge, 1, Script(5)) == 2
-    assert failures_before_success(0, 1, Script(2**61)) == 64 + 2
+    assert reals.failures_before_success(edge - 1, 1, Script(2**64 - 1, 2**64 - 1)) == 3
+    assert reals.failures_before_success(edge, 1, Script(5)) == 2
+    assert reals.failures_before_success(0, 1, Script(2**61)) == 64 + 2

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.exact.noise import EXPONENTIAL
 from shortlist.noise import piecewise_noise
+from tests.helpers.inside import EXPONENTIAL
 
 
 @pytest.mark.parametrize(

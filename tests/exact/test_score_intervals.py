@@ -8,9 +8,8 @@ from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.exact.reals import FAR, POSITION_ROUNDING, Contest, Draw, NoisyScore, ranking
-from shortlist.sampling.entropy import Seeded
+from shortlist.exact import reals
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, Contest, Draw, Seeded
 from tests.helpers.support import full_size, sized
 
 scales = st.one_of(
@@ -23,12 +22,14 @@ def check_positions(values, scale, centre):
     contest = Contest(values, 1, scale, EXPONENTIAL, centre)
     for value, position in zip(values.tolist(), contest.positions(values).tolist(), strict=True):
         true = (Fraction(value) - Fraction(centre)) / scale
-        if abs(true) >= Fraction(FAR):
-            assert position == (FAR if true > 0 else -FAR) or abs(Fraction(position)) >= Fraction(FAR) * (
-                1 - Fraction(POSITION_ROUNDING)
-            )
+        if abs(true) >= Fraction(reals.FAR):
+            assert position == (reals.FAR if true > 0 else -reals.FAR) or abs(Fraction(position)) >= Fraction(
+                reals.FAR
+            ) * (1 - Fraction(reals.POSITION_ROUNDING))
         else:
-            assert abs(Fraction(position) - true) <= Fraction(POSITION_ROUNDING) * abs(true) + Fraction(1, 10**300)
+            assert abs(Fraction(position) - true) <= Fraction(reals.POSITION_ROUNDING) * abs(true) + Fraction(
+                1, 10**300
+            )
 
 
 @full_size
@@ -81,11 +82,11 @@ def numbers(positions, seed=5):
     """Noisy scores with their exact noise, as a table of lazily drawn numbers."""
     words = Seeded(seed).words(len(positions))
     made = [
-        NoisyScore(Fraction(p), Draw(GUMBEL, int(w), 64, Seeded(i)))
+        reals.NoisyScore(Fraction(p), Draw(GUMBEL, int(w), 64, Seeded(i)))
         for i, (p, w) in enumerate(zip(positions, words, strict=True))
     ]
     with ctx.workprec(100):
-        finish = np.array([float(n.position) + float(GUMBEL.exact_quantile(n.draw.uniform.value, 64)) for n in made])
+        finish = np.array([float(n.position) + float(GUMBEL.exact_quantile(n.draw.value, 64)) for n in made])
     return made, finish
 
 
@@ -99,7 +100,7 @@ def test_the_ranking_does_not_depend_on_how_wide_the_intervals_are(width, k):
         asked.append(i)
         return made[i]
 
-    order = ranking(finish - width - 1e-12, finish + width + 1e-12, k, exact)
+    order = reals.ranking(finish - width - 1e-12, finish + width + 1e-12, k, exact)
     assert order.tolist() == np.argsort(-finish)[:k].tolist()
     assert bool(asked) == (width > 1e-6)
 
@@ -112,5 +113,5 @@ def test_only_runs_that_matter_are_sorted_exactly():
         asked.add(i)
         return made[i]
 
-    assert ranking(finish - 10.0, finish + 10.0, 2, exact).tolist() == [0, 1]
+    assert reals.ranking(finish - 10.0, finish + 10.0, 2, exact).tolist() == [0, 1]
     assert not asked & {2, 3, 4}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from shortlist.audit.certified import base
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 from shortlist.utility.race import set_probabilities
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 
 X = [5.0, 3.5, 3.0, 0.0, 3.0]
 

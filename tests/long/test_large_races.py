@@ -5,10 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import KINDS
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import race_many
+from shortlist.sampling import race
 from shortlist.utility.race import winner_probabilities
+from tests.helpers.inside import KINDS, Seeded
 from tests.helpers.support import assert_law, histogram
 
 D, DRAWS, SCALE = 20_000, 300_000, 4
@@ -23,7 +22,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_a_large_race_has_the_law(noise, shape):
     values = SHAPES[shape]
-    winners = race_many(values, k=1, scale=Fraction(SCALE), noise=noise, source=Seeded(2026), draws=DRAWS).ravel()
+    winners = race.race_many(values, k=1, scale=Fraction(SCALE), noise=noise, source=Seeded(2026), draws=DRAWS).ravel()
     law, wrong = (winner_probabilities((values - values.max()) / scale, noise) for scale in (SCALE, 1.01 * SCALE))
     distinct, group = np.unique(values, return_inverse=True)
     by_score = histogram(group[winners], len(distinct))

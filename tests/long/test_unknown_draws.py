@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 import shortlist as sl
-from shortlist.exact.thresholds import dummies
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.privacy import ZCDP
+from tests.helpers.inside import dummies
 from tests.helpers.support import assert_law
 from tests.mechanisms.limited_domain.by_formula import canonical_law, gumbel_law
 

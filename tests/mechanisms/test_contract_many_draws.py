@@ -18,7 +18,6 @@ from shortlist.mechanisms import (
 from shortlist.mechanisms.base import Draws
 from shortlist.sampling import race as grid
 from shortlist.sampling import race as rows_module
-from shortlist.sampling.race import SKIP_FROM
 from tests.helpers.support import SIGNIFICANCE, full_size, p_value_of_two, sized
 from tests.mechanisms.gaps.test_mechanism import generalised_least_squares
 
@@ -267,14 +266,14 @@ def test_fewer_candidates_than_k_leave_the_rest_open(mechanism):
 def test_limited_lists_that_are_empty_or_long():
     nobody = many(listed(), 20, seed=16, values=[0, 0])[0]
     assert nobody.tolist() == [[-1, -1]] * 20
-    counts = np.append([9000, 7000], np.full(2 * SKIP_FROM, 5))
-    m = LimitedDomainTopK(k=3, limit=SKIP_FROM + 2, epsilon=1.0, delta=1e-6)
+    counts = np.append([9000, 7000], np.full(2 * rows_module.SKIP_FROM, 5))
+    m = LimitedDomainTopK(k=3, limit=rows_module.SKIP_FROM + 2, epsilon=1.0, delta=1e-6)
     assert many(m, 5, seed=17, values=counts)[0].tolist() == [[0, 1, -1]] * 5
 
 
 @with_reals
 def test_large_inputs_are_drawn_by_skipping(make):
-    values = np.append(VALUES + 10**6, np.zeros(SKIP_FROM, int))
+    values = np.append(VALUES + 10**6, np.zeros(rows_module.SKIP_FROM, int))
     indices, reals = many(make(), 5, seed=18, values=values)
     assert ((indices >= 0) & (indices < len(VALUES))).all()
     assert np.isfinite(reals).all()

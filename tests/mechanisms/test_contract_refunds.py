@@ -7,9 +7,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.accounting.curves import pure_rho
 from shortlist.mechanisms import HybridSparseVector, HybridTopK, SparseVector, TopKWithGaps
 from shortlist.privacy import ZCDP, ApproxDP
+from tests.helpers.inside import pure_rho
 
 FAR = 10**6
 MECHANISMS = [HybridTopK, HybridSparseVector, SparseVector]

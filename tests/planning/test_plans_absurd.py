@@ -100,7 +100,7 @@ def test_the_farthest_targets_are_answered(target, users):
 
 def test_where_no_item_is_wrong_nothing_is_needed_and_nothing_sought(monkeypatch):
     """A tie from the k-th on: every k of a public list have the whole recall, not those of names above a bar."""
-    monkeypatch.setattr("shortlist.planning.plans.least_with_slope", None)
+    monkeypatch.setattr("shortlist.planning.plans.least_epsilon_reaching", None)
     plan = sl.plan(k=3, goal="recall", scores=[9, 4, 0, 0, 0, 0], monotone=True, domain="known")
     assert {row.epsilon for row in plan.rows} == {0.0}
     monkeypatch.undo()

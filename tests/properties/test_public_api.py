@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
-from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalTopK,
     ExponentialWithGap,
@@ -21,6 +20,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.registry import METHODS
+from tests.helpers.inside import KINDS
 from tests.helpers.support import LETTERS
 from tests.helpers.typed import of_kind, present
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.geometric import LARGEST
-from shortlist.exact.noise import GAUSSIAN, LAPLACE
+from shortlist.exact import geometric
 from shortlist.sampling import thresholds as additive
 from shortlist.testing import seeded
+from tests.helpers.inside import GAUSSIAN, LAPLACE
 
 VALUES = np.array([0, 3, -7, 10**6, 2**40])
 
@@ -25,7 +25,7 @@ def test_whole_sums_are_the_same_in_floats_and_exactly(noise, scale, monkeypatch
 
 def test_sums_beyond_all_whole_numbers_are_cut():
     huge = additive.add_whole_noise(VALUES, scale=Fraction(10) ** 30, noise=LAPLACE, source=seeded(1))
-    assert {abs(int(one)) for one in huge} == {LARGEST}
+    assert {abs(int(one)) for one in huge} == {geometric.LARGEST}
 
 
 def test_pure_noise_keeps_whole_numbers_whole_and_floats_real():

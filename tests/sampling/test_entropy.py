@@ -8,14 +8,14 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from shortlist import testing
-from shortlist.exact.reals import word
-from shortlist.sampling.entropy import KERNEL_WORDS, SECURE, Seeded, _parts
+from shortlist.sampling import entropy
+from tests.helpers.inside import SECURE, Seeded, word
 from tests.helpers.support import assert_law
 
 pytestmark = pytest.mark.kernel
 
 
-@pytest.mark.parametrize("count", [0, 1, KERNEL_WORDS, KERNEL_WORDS + 1, 70_001])
+@pytest.mark.parametrize("count", [0, 1, entropy.KERNEL_WORDS, entropy.KERNEL_WORDS + 1, 70_001])
 def test_a_request_gives_that_many_fresh_words(count):
     first, second = SECURE.words(count), SECURE.words(count)
     assert first.dtype == np.uint64
@@ -23,7 +23,7 @@ def test_a_request_gives_that_many_fresh_words(count):
     assert len(np.unique(np.concatenate([first, second]))) == 2 * count
 
 
-@pytest.mark.parametrize("count", [1, 7, KERNEL_WORDS])
+@pytest.mark.parametrize("count", [1, 7, entropy.KERNEL_WORDS])
 def test_small_requests_are_the_kernels_own_bytes(count, monkeypatch):
     given: list[bytes] = []
 
@@ -45,7 +45,7 @@ def test_large_requests_are_the_keystream_of_a_fresh_kernel_key(monkeypatch):
         return keys[-1]
 
     monkeypatch.setattr(os, "urandom", urandom)
-    _parts.cache_clear()  # what is drawn when tests are collected has made them already
+    entropy._parts.cache_clear()  # what is drawn when tests are collected has made them already
     for _ in range(2):
         words = SECURE.words(50_000)
         cipher = Cipher(algorithms.AES(keys[-1]), modes.CTR(bytes(16))).encryptor()
@@ -83,7 +83,7 @@ def test_a_seed_must_be_a_whole_number():
         testing.seeded(1.5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("count", [4, KERNEL_WORDS + 4])
+@pytest.mark.parametrize("count", [4, entropy.KERNEL_WORDS + 4])
 def test_forks_never_repeat_a_draw(count):
     SECURE.words(count)
     read, write = os.pipe()

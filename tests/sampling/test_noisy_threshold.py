@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, LAPLACE
-from shortlist.exact.reals import Draw, float_bounds, floor_of, total
+from shortlist.exact import reals
 from shortlist.mechanisms import SparseVector
 from shortlist.sampling import thresholds as module
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.thresholds import Barrier, Questions, Test, passing
+from tests.helpers.inside import EXPONENTIAL, LAPLACE, Draw, Seeded, total
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 from tests.mechanisms.sparse_vector.by_formula import BELOW, patterns, transcript
 from tests.sampling.test_race import coarse, without_floats
 
-Test.__test__ = False  # type: ignore[attr-defined]
+module.Test.__test__ = False  # type: ignore[attr-defined]
 KINDS = [("exponential", False), ("exponential", True), ("laplace", False), ("laplace", True), ("geometric", True)]
 every = pytest.mark.parametrize(("noise", "adaptive"), KINDS, ids=lambda x: str(x))
 VALUES = [3, -2, 5, 0]
@@ -39,12 +37,12 @@ def rules_of(noise, adaptive, force=None, threshold=0, **more):
 
 
 def barrier_of(rules, source):
-    return Barrier(rules.threshold, rules.threshold_scale, rules.noise, source, whole=rules.whole)
+    return module.Barrier(rules.threshold, rules.threshold_scale, rules.noise, source, whole=rules.whole)
 
 
 def online(rules, values, source):
     barrier = barrier_of(rules, source)
-    questions = [Questions(barrier, branch.test) for branch in rules.branches]
+    questions = [module.Questions(barrier, branch.test) for branch in rules.branches]
     found, spent = [], 0
     for value in values:
         for branch, asked in zip(rules.branches, questions, strict=True):
@@ -65,7 +63,7 @@ def in_batch(rules, values, source, where=None):
     where = list(range(len(values))) if where is None else where
     found: list[Any] = []
     spent = 0
-    for index, number, _ in passing(values, barrier, [branch.test for branch in rules.branches]):
+    for index, number, _ in module.passing(values, barrier, [branch.test for branch in rules.branches]):
         place = where.index(index)
         found += [BELOW] * (place - len(found)) + [rules.branches[number].name]
         spent += rules.branches[number].cost
@@ -151,8 +149,8 @@ def test_comparisons_decided_in_balls_have_the_law(noise, adaptive, force):
 def test_a_gap_is_the_exact_real_correctly_rounded(noise):
     """The same bits, by hand at high precision."""
     source = Seeded(5)
-    barrier = Barrier(0.1, Fraction(7, 3), noise, source)
-    test = Test(noise, Fraction(5, 3), Fraction(1, 7), Fraction(0))
+    barrier = module.Barrier(0.1, Fraction(7, 3), noise, source)
+    test = module.Test(noise, Fraction(5, 3), Fraction(1, 7), Fraction(0))
     for _ in range(20):
         draw = Draw(noise, int(source.words(1)[0]), 64, source)
         gap = barrier.gap(12345, test, draw)
@@ -161,7 +159,7 @@ def test_a_gap_is_the_exact_real_correctly_rounded(noise):
             draw.refine()
             below.refine()
         offset = Fraction(12345) - Fraction(0.1) - Fraction(1, 7)
-        low, high = float_bounds(total(offset, [(Fraction(5, 3), draw), (-scale, below)]))
+        low, high = reals.float_bounds(total(offset, [(Fraction(5, 3), draw), (-scale, below)]))
         assert low < gap < high
         assert np.nextafter(np.nextafter(low, np.inf), np.inf) == high  # the bounds are one float apart
 
@@ -171,7 +169,7 @@ def test_whole_gaps_are_whole_and_not_below_the_cut():
     barrier = barrier_of(rules, source)
     seen = set()
     for branch in rules.branches:
-        questions = Questions(barrier, branch.test)
+        questions = module.Questions(barrier, branch.test)
         for _ in range(200):
             draw = questions.ask(9)
             if draw is not None:
@@ -184,13 +182,15 @@ def test_whole_gaps_are_whole_and_not_below_the_cut():
 def test_floors_are_geometric_and_exact():
     source = Seeded(7)
     scale = Fraction(5, 2)
-    drawn = [floor_of(total(Fraction(0), [(scale, Draw(EXPONENTIAL, int(w), 64, source))])) for w in source.words(4000)]
+    drawn = [
+        reals.floor_of(total(Fraction(0), [(scale, Draw(EXPONENTIAL, int(w), 64, source))])) for w in source.words(4000)
+    ]
     rate = 1 / 2.5
     law = np.append(-np.expm1(-rate) * np.exp(-rate * np.arange(20)), np.exp(-rate * 20))
     wrong = np.append(0, law[:-1])
     wrong[-1] += 1 - wrong.sum()
     assert_law(np.bincount(np.minimum(drawn, 20), minlength=21), law, wrong=wrong)
-    assert floor_of(total(Fraction(-1, 2), [(Fraction(1, 10**9), Draw(EXPONENTIAL, 2**63, 64, source))])) == -1
+    assert reals.floor_of(total(Fraction(-1, 2), [(Fraction(1, 10**9), Draw(EXPONENTIAL, 2**63, 64, source))])) == -1
 
 
 @pytest.mark.parametrize("threshold", [-1e308, 1e308, 2**62, -(2**63), 0.5, 5e-324], ids=str)
@@ -199,34 +199,34 @@ def test_floors_are_geometric_and_exact():
 )
 def test_extreme_numbers_are_decided_as_their_exact_values(threshold, scale):
     """Far above always passes, far below never does, on both paths, whatever overflows on the way."""
-    test = Test(EXPONENTIAL, scale, Fraction(0), Fraction(0))
+    test = module.Test(EXPONENTIAL, scale, Fraction(0), Fraction(0))
     source = Seeded(8)
     for value in (-1.7e308, 0.0, 1.7e308):
         distance = (Fraction(value) - Fraction(threshold)) / scale
         if -60 < distance < 60:
             continue
-        barrier = Barrier(threshold, scale, EXPONENTIAL, source)
-        assert (Questions(barrier, test).ask(value) is not None) == (distance > 0)
-        found = [index for index, _, _ in passing(np.array([value, -np.inf]), barrier, [test])]
+        barrier = module.Barrier(threshold, scale, EXPONENTIAL, source)
+        assert (module.Questions(barrier, test).ask(value) is not None) == (distance > 0)
+        found = [index for index, _, _ in module.passing(np.array([value, -np.inf]), barrier, [test])]
         assert found == [0] * (distance > 0)
     for whole in (-(2**63), 0, 2**63 - 1):
         distance = (Fraction(whole) - Fraction(threshold)) / scale
         if not -60 < distance < 60:
-            barrier = Barrier(threshold, scale, EXPONENTIAL, source)
-            assert (Questions(barrier, test).ask(whole) is not None) == (distance > 0)
-            found = [index for index, _, _ in passing(np.array([whole]), barrier, [test])]
+            barrier = module.Barrier(threshold, scale, EXPONENTIAL, source)
+            assert (module.Questions(barrier, test).ask(whole) is not None) == (distance > 0)
+            found = [index for index, _, _ in module.passing(np.array([whole]), barrier, [test])]
             assert found == [0] * (distance > 0)
 
 
 def test_one_threshold_noise_serves_all_questions():
     """A threshold with much noise and questions with little: all answers of a run agree."""
-    source, test = Seeded(9), Test(EXPONENTIAL, Fraction(1, 1000), Fraction(0), Fraction(0))
+    source, test = Seeded(9), module.Test(EXPONENTIAL, Fraction(1, 1000), Fraction(0), Fraction(0))
     ways = []
     for _ in range(60):
-        barrier = Barrier(0, Fraction(100), LAPLACE, source)
-        questions = Questions(barrier, test)
+        barrier = module.Barrier(0, Fraction(100), LAPLACE, source)
+        questions = module.Questions(barrier, test)
         asked = {questions.ask(0) is not None for _ in range(30)}
-        asked |= {len(list(passing(np.zeros(30), barrier, [test]))) == 30}
+        asked |= {len(list(module.passing(np.zeros(30), barrier, [test]))) == 30}
         assert len(asked) == 1
         ways.append(asked.pop())
     assert 10 < sum(ways) < 50
@@ -234,14 +234,14 @@ def test_one_threshold_noise_serves_all_questions():
 
 def test_noise_is_drawn_a_few_questions_ahead_and_used_once():
     source = Seeded(10)
-    barrier = Barrier(0, Fraction(1), EXPONENTIAL, source)
-    questions = Questions(barrier, Test(EXPONENTIAL, Fraction(1), Fraction(0), Fraction(-100)))
-    words = [present(questions.ask(0)).uniform.value for _ in range(3000)]
+    barrier = module.Barrier(0, Fraction(1), EXPONENTIAL, source)
+    questions = module.Questions(barrier, module.Test(EXPONENTIAL, Fraction(1), Fraction(0), Fraction(-100)))
+    words = [present(questions.ask(0)).value for _ in range(3000)]
     assert len(set(words)) == 3000
 
 
 def test_the_noise_of_a_threshold_cannot_be_copied():
-    barrier = Barrier(0, Fraction(1), EXPONENTIAL, Seeded(11))
+    barrier = module.Barrier(0, Fraction(1), EXPONENTIAL, Seeded(11))
     for way in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="drawn once"):
             way(barrier)

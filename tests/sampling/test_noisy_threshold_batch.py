@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from shortlist.exact.noise import EXPONENTIAL
-from shortlist.exact.reals import Draw
 from shortlist.mechanisms import SparseVector
 from shortlist.sampling import thresholds as module
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.thresholds import Barrier, ManyRuns
+from tests.helpers.inside import EXPONENTIAL, Draw, Seeded
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.mechanisms.sparse_vector.by_formula import BELOW
 from tests.sampling.test_noisy_threshold import KINDS, VALUES, every, law_of, rules_of
@@ -22,7 +19,7 @@ from tests.sampling.test_race import coarse, without_floats
 
 
 def runs_of(rules, values):
-    return ManyRuns(np.asarray(values), rules)
+    return module.ManyRuns(np.asarray(values), rules)
 
 
 def patterns_of(rules, indices, tests, length):
@@ -218,7 +215,7 @@ def test_sums_beyond_floats_decide_nothing():
             )
 
     rules = sv.rules
-    barrier = Barrier(rules.threshold, rules.threshold_scale, rules.noise, Chosen())
+    barrier = module.Barrier(rules.threshold, rules.threshold_scale, rules.noise, Chosen())
     draws = [Draw(EXPONENTIAL, int(2**64 * math.exp(-x)), 64, Chosen()) for x in noises[1:]]
     passed = [barrier.passes(1.7e308, one.test, draw) for one, draw in zip(rules.branches, draws, strict=True)]
     assert passed == [False, False]

@@ -9,16 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
-from shortlist.exact.reals import word
-from shortlist.sampling import skipping
+from shortlist.sampling import race, skipping
 from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
 from shortlist.sampling import subsets as thinning
 from shortlist.sampling import thresholds as barrier
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import LINE, SKIP_FROM, Field, Runner
-from shortlist.sampling.skipping import successes
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, Runner, Seeded, word
 from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, race_of
 from tests.mechanisms.sparse_vector.by_formula import patterns
 from tests.sampling.test_noisy_threshold import KINDS as TESTED
@@ -86,18 +82,20 @@ def test_questions_among_hopeless_ones(noise, adaptive, monkeypatch):
 
 
 def test_large_fields_one_race_at_a_time():
-    values = np.append([5, 4, 2], np.full(SKIP_FROM, -600))
-    for rows in Field(values, 3, Fraction(1), GUMBEL, Runner(Fraction(3), Fraction(2), GUMBEL)).races(5, Seeded(7)):
+    values = np.append([5, 4, 2], np.full(race.SKIP_FROM, -600))
+    for rows in race.Field(values, 3, Fraction(1), GUMBEL, Runner(Fraction(3), Fraction(2), GUMBEL)).races(
+        5, Seeded(7)
+    ):
         assert (rows.gaps() >= 0).all()
         assert (np.diff(rows.values()) <= 0).all()
-        assert set(rows.indices.ravel().tolist()) <= {LINE, 0, 1, 2}
+        assert set(rows.indices.ravel().tolist()) <= {race.LINE, 0, 1, 2}
 
 
 def test_successes_that_floats_cannot_decide(monkeypatch):
     monkeypatch.setattr(skipping, "failure_error", lambda v, ratio, level: np.full_like(ratio, np.inf))
     source = Seeded(8)
     for _ in range(FEW):
-        assert (np.diff(successes(12, 2, word(source), source), prepend=-1, append=12) > 0).all()
+        assert (np.diff(skipping.successes(12, 2, word(source), source), prepend=-1, append=12) > 0).all()
 
 
 def test_successes_where_the_words_drawn_at_once_do_not_suffice(monkeypatch):
@@ -105,5 +103,5 @@ def test_successes_where_the_words_drawn_at_once_do_not_suffice(monkeypatch):
     source = Seeded(6)
     for trials, level in ((7, 1), (12, 2), (40, 4)):
         for _ in range(FEW):
-            found = successes(trials, level, word(source), source)
+            found = skipping.successes(trials, level, word(source), source)
             assert (np.diff(found, prepend=-1, append=trials) > 0).all()

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 from shortlist.exact import reals as contest
-from shortlist.exact.noise import EXPONENTIAL, KINDS
-from shortlist.exact.reals import compare
 from shortlist.noise import piecewise_noise
 from shortlist.sampling import race as module
 from shortlist.sampling import skipping
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import prepare, race, race_many, skip_race
-from shortlist.sampling.skipping import make_plan
+from tests.helpers.inside import EXPONENTIAL, KINDS, Seeded, make_plan, race, skip_race
 from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, histogram, p_value, sized
 from tests.helpers.typed import noting
 
@@ -88,7 +84,7 @@ SMALL = [3, 2, 0, 0, -4]
 @every
 def test_many_races_at_once_have_the_law(noise):
     law = winner_law(SMALL, 2, noise)
-    rows = race_many(np.array(SMALL), k=1, scale=Fraction(2), noise=noise, source=Seeded(1), draws=200_000)
+    rows = module.race_many(np.array(SMALL), k=1, scale=Fraction(2), noise=noise, source=Seeded(1), draws=200_000)
     assert_law(histogram(rows, 5), law, wrong=winner_law(SMALL, 2.1, noise))
 
 
@@ -97,7 +93,7 @@ def test_many_races_at_once_have_the_law(noise):
 @pytest.mark.parametrize("force", [coarse, without_floats])
 def test_many_races_decided_in_balls_have_the_law(noise, force):
     draws = sized(150, full=2000)
-    rows = race_many(np.array(SMALL), k=1, scale=Fraction(2), noise=force(noise), source=Seeded(2), draws=draws)
+    rows = module.race_many(np.array(SMALL), k=1, scale=Fraction(2), noise=force(noise), source=Seeded(2), draws=draws)
     assert_law(histogram(rows, 5), winner_law(SMALL, 2, noise), wrong=winner_law(SMALL, sized(24, full=4), noise))
 
 
@@ -122,9 +118,11 @@ def test_ordered_winners_follow_plackett_luce(path):
     source, draws = Seeded(4), sized(700, full=10_000)
     rows: Any
     if path == "many":
-        rows = race_many(values[:5], k=2, scale=Fraction(1), noise=noise, source=source, draws=200_000)
+        rows = module.race_many(values[:5], k=2, scale=Fraction(1), noise=noise, source=source, draws=200_000)
     elif path == "balls":
-        rows = race_many(values[:5], k=2, scale=Fraction(1), noise=without_floats(noise), source=source, draws=draws)
+        rows = module.race_many(
+            values[:5], k=2, scale=Fraction(1), noise=without_floats(noise), source=source, draws=draws
+        )
     elif path == "single":
         rows = [race(values, k=2, scale=Fraction(1), noise=noise, source=source).indices for _ in range(draws)]
     else:
@@ -198,12 +196,14 @@ def test_the_plain_tail_bound_would_be_caught_for_half_logistic():
 @every
 def test_one_candidate_always_wins(noise):
     assert race(np.array([5]), k=1, scale=Fraction(1), noise=noise, source=Seeded(1)).indices.tolist() == [0]
-    assert (race_many(np.array([-3.5]), k=1, scale=Fraction(1), noise=noise, source=Seeded(1), draws=9) == 0).all()
+    assert (
+        module.race_many(np.array([-3.5]), k=1, scale=Fraction(1), noise=noise, source=Seeded(1), draws=9) == 0
+    ).all()
 
 
 @every
 def test_two_tied_candidates_win_equally_often(noise):
-    rows = race_many(np.array([7, 7]), k=1, scale=Fraction(1), noise=noise, source=Seeded(2), draws=200_000)
+    rows = module.race_many(np.array([7, 7]), k=1, scale=Fraction(1), noise=noise, source=Seeded(2), draws=200_000)
     assert_law(histogram(rows, 2), [0.5, 0.5], wrong=[0.49, 0.51])
 
 
@@ -214,7 +214,7 @@ def test_tied_candidates_are_exchangeable_on_every_path(noise, d):
     source = Seeded(9)
     winners: Any
     if d == 3:
-        winners = race_many(np.zeros(3), k=1, scale=Fraction(1), noise=noise, source=source, draws=100_000)
+        winners = module.race_many(np.zeros(3), k=1, scale=Fraction(1), noise=noise, source=source, draws=100_000)
     else:
         plan = make_plan(np.full(d, 2**60), 1, Fraction(1), noise, 32)
         winners = [skip_race(plan, source).indices for _ in range(sized(1000, full=10_000))]
@@ -243,14 +243,14 @@ def test_gaps_beyond_all_noise_decide_alone(noise, values, scale):
 def test_subnormal_scales_have_the_law(noise, scale):
     unit = float(scale)
     values = np.array([2 * unit, unit, 0.0])
-    rows = race_many(values, k=1, scale=scale, noise=noise, source=Seeded(3), draws=30_000)
+    rows = module.race_many(values, k=1, scale=scale, noise=noise, source=Seeded(3), draws=30_000)
     assert_law(histogram(rows, 3), winner_law([2, 1, 0], 1, noise), wrong=winner_law([2, 1, 0], 1.2, noise))
 
 
 @every
 def test_a_huge_scale_chooses_evenly(noise):
     for values in (np.array([1e308, 0.0, -1e308]), np.array([2**62, 0, -(2**62)])):
-        rows = race_many(values, k=1, scale=Fraction(10) ** 400, noise=noise, source=Seeded(4), draws=30_000)
+        rows = module.race_many(values, k=1, scale=Fraction(10) ** 400, noise=noise, source=Seeded(4), draws=30_000)
         assert_law(histogram(rows, 3), np.full(3, 1 / 3), wrong=[0.36, 0.33, 0.31])
 
 
@@ -258,14 +258,14 @@ def test_a_huge_scale_chooses_evenly(noise):
 def test_integers_above_2_to_the_53_keep_their_differences(noise):
     """2^60 and 2^60 + 2 are one float: a cast would tie them."""
     values = np.array([2**60 + 2, 2**60, 2**60 - 1])
-    rows = race_many(values, k=1, scale=Fraction(1), noise=noise, source=Seeded(5), draws=30_000)
+    rows = module.race_many(values, k=1, scale=Fraction(1), noise=noise, source=Seeded(5), draws=30_000)
     assert_law(histogram(rows, 3), winner_law([2, 0, -1], 1, noise), wrong=np.full(3, 1 / 3))
 
 
 @every
 def test_differences_that_leave_64_bits_are_handled(noise):
     values = np.array([2**63 - 1, -(2**63), 2**63 - 3])
-    rows = race_many(values, k=2, scale=Fraction(2), noise=noise, source=Seeded(6), draws=20_000)
+    rows = module.race_many(values, k=2, scale=Fraction(2), noise=noise, source=Seeded(6), draws=20_000)
     assert not (rows == 1).any()
     assert_law(histogram(rows[:, 0], 3)[[0, 2]], winner_law([2, 0], 2, noise), wrong=[0.5, 0.5])
 
@@ -277,7 +277,12 @@ def test_all_candidates_can_be_asked_for(noise, work):
     for seed in range(30):
         finish = race(values, k=4, scale=Fraction(1), noise=noise, source=Seeded(seed), work=work)
         assert sorted(finish.indices.tolist()) == [0, 1, 2, 3]
-    assert sorted(race_many(values, k=4, scale=Fraction(1), noise=noise, source=Seeded(1), draws=1)[0]) == [0, 1, 2, 3]
+    assert sorted(module.race_many(values, k=4, scale=Fraction(1), noise=noise, source=Seeded(1), draws=1)[0]) == [
+        0,
+        1,
+        2,
+        3,
+    ]
 
 
 @every
@@ -286,7 +291,7 @@ def test_candidates_at_minus_infinity_never_win(noise):
     for seed in range(30):
         finish = race(values, k=2, scale=Fraction(1), noise=noise, source=Seeded(seed))
         assert finish.indices.tolist() == [1, 3]
-    rows = race_many(values, k=2, scale=Fraction(10) ** 300, noise=noise, source=Seeded(1), draws=3000)
+    rows = module.race_many(values, k=2, scale=Fraction(10) ** 300, noise=noise, source=Seeded(1), draws=3000)
     assert set(rows.ravel().tolist()) == {1, 3}
     crowd = np.full(200, -np.inf)
     crowd[[7, 150]] = 1.0
@@ -317,7 +322,7 @@ def test_a_race_in_chunks_draws_what_the_same_race_draws_whole(k, monkeypatch):
 
 def test_large_inputs_skip_and_small_ones_do_not():
     values = np.zeros(module.SKIP_FROM, np.int64)
-    rows = race_many(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"], source=Seeded(1), draws=40)
+    rows = module.race_many(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"], source=Seeded(1), draws=40)
     assert len(set(rows.ravel().tolist())) > 35
     finish = race(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"], source=Seeded(1))
     assert 0 <= finish.indices[0] < len(values)
@@ -336,11 +341,11 @@ def test_equal_positions_give_equal_draws_for_integers_and_floats(noise):
 def test_an_outlier_does_not_send_the_crowd_to_exact_arithmetic(noise, monkeypatch):
     """Centred on the k-th largest score, only the outlier itself is far away and rounded coarsely."""
     compared: list[Any] = []
-    monkeypatch.setattr(contest, "compare", noting(compared, compare))
+    monkeypatch.setattr(contest, "compare", noting(compared, contest.compare))
     values = np.full(3000, 5.0)
     values[0] = 1e30
     race(values, k=3, scale=Fraction(1), noise=noise, source=Seeded(1))
-    race_many(values, k=3, scale=Fraction(1), noise=noise, source=Seeded(1), draws=3)
+    module.race_many(values, k=3, scale=Fraction(1), noise=noise, source=Seeded(1), draws=3)
     assert len(compared) < 10
 
 
@@ -349,7 +354,7 @@ def test_the_callers_floating_point_settings_do_not_matter():
         with np.errstate(all="raise"):
             for noise in KINDS.values():
                 race(values, k=1, scale=Fraction(1), noise=noise, source=Seeded(1))
-                race_many(values, k=1, scale=Fraction(1), noise=noise, source=Seeded(1), draws=2)
+                module.race_many(values, k=1, scale=Fraction(1), noise=noise, source=Seeded(1), draws=2)
 
 
 @every
@@ -399,7 +404,7 @@ def test_a_few_candidates_among_blocks_that_never_finish(k):
     """Fewer blocks than k have anybody who may win: the centre is then no block's maximum."""
     small, values = np.arange(20.0), np.full(50_000, -np.inf)
     values[7:27] = small
-    run = prepare(values, k=k, scale=Fraction(4), noise=EXPONENTIAL)
+    run = module.prepare(values, k=k, scale=Fraction(4), noise=EXPONENTIAL)
     found = [run(Seeded(seed)).indices[0] - 7 for seed in range(sized(400, full=5000))]
     law, wrong = winner_law(small, 4, EXPONENTIAL), winner_law(small, sized(10, full=8), EXPONENTIAL)
     assert_law(histogram(found, 20), law, wrong=wrong)

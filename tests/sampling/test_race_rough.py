@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, KINDS, PLAIN
-from shortlist.exact.reals import SHORT, Contest, kth_largest
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import full_race, race
+from shortlist.exact import noise as exact_noise
+from shortlist.exact import reals
+from shortlist.sampling import race as sampling_race
+from tests.helpers.inside import EXPONENTIAL, KINDS, Contest, Seeded, race
 
 every = pytest.mark.parametrize("noise", KINDS.values(), ids=list(KINDS))
 
@@ -25,7 +25,7 @@ VALUES = {
 
 def contest(values, k=1, scale=Fraction(2), noise=EXPONENTIAL):
     values = np.array(values)
-    return Contest(values, k, scale, noise, kth_largest(values, k))
+    return Contest(values, k, scale, noise, reals.kth_largest(values, k))
 
 
 @pytest.mark.traced(False)
@@ -64,11 +64,11 @@ def test_what_is_too_close_is_left_to_the_intervals(k):
     assert contest([5, 5, 5 - 90], k=k).clear_winners(apart).tolist()[0] == 0
 
 
-@pytest.mark.parametrize("word", [0, 7, PLAIN - 1, (1 << 64) - PLAIN, (1 << 64) - 1])
+@pytest.mark.parametrize("word", [0, 7, exact_noise.PLAIN - 1, (1 << 64) - exact_noise.PLAIN, (1 << 64) - 1])
 def test_extreme_words_are_left_to_the_intervals(word):
     words = np.array([1 << 62, word], np.uint64)
     assert contest([9, 0]).clear_winners(words) is None
-    assert full_race(contest([90, 0], scale=Fraction(1, 9)), Given(words)).indices.tolist() == [0]
+    assert sampling_race.full_race(contest([90, 0], scale=Fraction(1, 9)), Given(words)).indices.tolist() == [0]
 
 
 class Given(Seeded):
@@ -89,7 +89,7 @@ class Given(Seeded):
         contest([9, 0], noise=dataclasses.replace(EXPONENTIAL, rough=None)),
         contest([2**60, 0]),
         contest([9.0, 0.0], scale=Fraction(2) ** 1000),
-        contest([9] * (SHORT + 2), k=SHORT + 1),
+        contest([9] * (reals.SHORT + 2), k=reals.SHORT + 1),
         contest([1e308, 9e307, -1e308], k=2, scale=Fraction(1, 9)),
     ],
     ids=["no rough noise", "a large centre", "an extreme scale", "many winners", "out of the floats"],

@@ -5,9 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import KINDS
-from shortlist.exact.reals import Contest
-from shortlist.sampling.skipping import LEVELS, ByLevel, count_heights, levels, round_down
+from shortlist.sampling import skipping
+from tests.helpers.inside import KINDS, Contest, levels
 
 VALUES = np.random.default_rng(1).normal(0, 100, 5000)
 
@@ -19,7 +18,7 @@ def contest(noise="gumbel", scale=Fraction(20), values=VALUES):
 def test_groups_are_sorted_by_level_and_stay_in_order():
     tops = VALUES.reshape(-1, 10).max(axis=1)
     level = levels(KINDS["gumbel"], contest().positions(tops), 12.0)
-    groups = ByLevel.of(contest(), tops, 12.0, np.arange(0, 5000, 10), 10)
+    groups = skipping.ByLevel.of(contest(), tops, 12.0, np.arange(0, 5000, 10), 10)
     assert groups.starts.tolist() == (10 * np.argsort(level, kind="stable")).tolist()
     assert groups.counts == {j: n for j, n in enumerate(np.bincount(level)) if n}
     assert groups.high == np.count_nonzero(tops > 20)
@@ -29,7 +28,7 @@ def test_groups_are_sorted_by_level_and_stay_in_order():
     assert sorted({*level.tolist()} - set(range(10))) == [batch.level for batch in batches]
     assert [start for batch in batches for start in batch.starts] == groups.starts[(level <= 9).sum() :].tolist()
     some = np.array([7, 3, 400])
-    few = ByLevel.of(contest(), tops[some], 12.0, some, 10, 2)
+    few = skipping.ByLevel.of(contest(), tops[some], 12.0, some, 10, 2)
     assert few.starts.tolist() == some[np.argsort(level[some], kind="stable")].tolist()
     assert few.stride == 2
 
@@ -37,12 +36,12 @@ def test_groups_are_sorted_by_level_and_stay_in_order():
 @pytest.mark.parametrize("scale", [Fraction(2) ** 1000, Fraction(1, 2**1000)])
 def test_groups_have_levels_at_an_extreme_scale(scale):
     extreme = contest(scale=scale)
-    groups = ByLevel.of(extreme, VALUES, 1.0, np.arange(len(VALUES)), 1)
+    groups = skipping.ByLevel.of(extreme, VALUES, 1.0, np.arange(len(VALUES)), 1)
     assert len(groups.starts) == len(VALUES)
     assert groups.high == (0 if scale > 1 else np.count_nonzero(VALUES > 0))
-    assert count_heights(extreme, VALUES, 512, np.array([0, 1])).shape == (2, 201)
+    assert skipping.count_heights(extreme, VALUES, 512, np.array([0, 1])).shape == (2, 201)
 
 
 def test_levels_are_rounded_down():
-    table = round_down(LEVELS)
-    assert [max(level for level in LEVELS.tolist() if level <= j) for j in range(41)] == table.tolist()
+    table = skipping.round_down(skipping.LEVELS)
+    assert [max(level for level in skipping.LEVELS.tolist() if level <= j) for j in range(41)] == table.tolist()

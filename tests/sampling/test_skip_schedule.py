@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from shortlist._arrays import Values
-from shortlist.exact.noise import KINDS
-from shortlist.exact.reals import Contest
 from shortlist.sampling import skipping as skip_schedule
-from shortlist.sampling.skipping import RUN, SMALL, Layout, Maxima, make_plan
+from tests.helpers.inside import KINDS, Contest, make_plan
 
 D = 40_007
 SCORES = {
@@ -48,15 +46,17 @@ def test_the_plan_of_equal_scores_is_the_same_however_they_are_stored(dtype, lay
 @pytest.mark.parametrize("block", [32, 512, 2048])
 def test_maxima_are_those_of_their_runs_and_blocks(block):
     values = SCORES["bell"]
-    maxima = Maxima.of(values, block)
-    assert maxima.run == min(block, RUN)
+    maxima = skip_schedule.Maxima.of(values, block)
+    assert maxima.run == min(block, skip_schedule.RUN)
     for size, largest in ((maxima.run, maxima.peaks), (block, maxima.tops)):
         assert np.array_equal(largest, values[: D // size * size].reshape(-1, size).max(axis=1))
 
 
 def test_small_blocks_are_columns_of_their_run():
     values = SCORES["tied at a cap"]
-    wanted = [values[3 * 512 + c : 4 * 512 : 512 // SMALL].max() for c in range(512 // SMALL)]
+    wanted = [
+        values[3 * 512 + c : 4 * 512 : 512 // skip_schedule.SMALL].max() for c in range(512 // skip_schedule.SMALL)
+    ]
     assert skip_schedule._column_maxima(values, 512, np.array([3])).tolist() == wanted
     assert skip_schedule._column_maxima(values, 512, np.array([3] * 200)).tolist() == wanted * 200
 
@@ -65,11 +65,16 @@ def test_blocks_are_opened_as_far_as_they_stand_high():
     """None of them, into runs alone, into small blocks, and one by one."""
     values = np.zeros(8 * 4096, np.int64)
     values[5] = 20
-    maxima = Maxima.of(values, 4096)
-    for threshold, parts in ((35.0, []), (25.0, [512]), (23.0, [512, SMALL]), (20.0, [512, SMALL, 1])):
+    maxima = skip_schedule.Maxima.of(values, 4096)
+    for threshold, parts in (
+        (35.0, []),
+        (25.0, [512]),
+        (23.0, [512, skip_schedule.SMALL]),
+        (20.0, [512, skip_schedule.SMALL, 1]),
+    ):
         contest = Contest(values, 1, Fraction(1), KINDS["exponential"], 0)
-        layout = Layout.of(contest, maxima, threshold)
-        assert [layout.runs is not None, layout.small is not None] == [512 in parts, SMALL in parts]
+        layout = skip_schedule.Layout.of(contest, maxima, threshold)
+        assert len(layout.tiers) == 1 + (512 in parts) + (skip_schedule.SMALL in parts)
         assert {batch.length for batch in layout.plan().batches} == {4096, *parts}
 
 

@@ -7,20 +7,17 @@ import pytest
 
 import shortlist as sl
 from shortlist._arrays import Values
-from shortlist.exact.noise import EXPONENTIAL, GAUSSIAN, GUMBEL
-from shortlist.exact.reals import Contest
 from shortlist.sampling import skipping as skip_schedule
 from shortlist.sampling import skipping as skip_threshold
-from shortlist.sampling.race import skip_race
-from shortlist.sampling.skipping import OPEN_RUN, Maxima, choose_threshold, levels, make_plan, raise_threshold
+from tests.helpers.inside import EXPONENTIAL, GAUSSIAN, GUMBEL, Contest, levels, make_plan, skip_race
 from tests.helpers.support import assert_law
 
 BLOCK, RUN = 4096, 512
 
 
 def seen(values, noise=EXPONENTIAL, k=1, scale=Fraction(1)):
-    contest, maxima = Contest(values, k, scale, noise, values.max().item()), Maxima.of(values, BLOCK)
-    return contest, maxima.peaks, choose_threshold(contest, maxima.tops)
+    contest, maxima = Contest(values, k, scale, noise, values.max().item()), skip_threshold.Maxima.of(values, BLOCK)
+    return contest, maxima.peaks, skip_threshold.choose_threshold(contest, maxima.tops)
 
 
 def tied_at_a_cap(blocks):
@@ -32,13 +29,13 @@ def tied_at_a_cap(blocks):
 
 def opened(contest, peaks, threshold):
     """How many runs are read once more."""
-    return np.count_nonzero(levels(contest.noise, contest.positions(peaks), threshold) <= OPEN_RUN)
+    return np.count_nonzero(levels(contest.noise, contest.positions(peaks), threshold) <= skip_threshold.OPEN_RUN)
 
 
 def test_many_at_a_cap_raise_the_threshold_so_that_no_run_is_opened():
     values = tied_at_a_cap(100)
     contest, peaks, threshold = seen(values)
-    higher = raise_threshold(contest, peaks, RUN, threshold)
+    higher = skip_threshold.raise_threshold(contest, peaks, RUN, threshold)
     assert threshold + 2 < higher < np.log(100 * 40)
     assert opened(contest, peaks, threshold) == 800
     assert not opened(contest, peaks, higher)
@@ -52,8 +49,8 @@ def test_maxima_alone_raise_it_where_there_are_few_runs():
     contest, peaks, _ = seen(values)
     assert len(peaks) < 2 * skip_threshold.LOOKED
     surely = -np.log(skip_threshold.enough(1) / 60)
-    assert surely - 0.5 < raise_threshold(contest, peaks, RUN, 0.0) <= surely
-    assert raise_threshold(contest, peaks, RUN, 5.0) == 5.0
+    assert surely - 0.5 < skip_threshold.raise_threshold(contest, peaks, RUN, 0.0) <= surely
+    assert skip_threshold.raise_threshold(contest, peaks, RUN, 5.0) == 5.0
 
 
 def test_a_cheap_plan_is_not_looked_into(monkeypatch):
@@ -68,7 +65,7 @@ def test_what_a_few_runs_hold_raises_nothing():
     values[:, 5] = 30
     values[int(0.6180339887498949 * 1000), :] = 30  # the second that is looked into
     contest, peaks, _ = seen(values.ravel())
-    assert raise_threshold(contest, peaks, RUN, 3.0) <= np.log(1000)
+    assert skip_threshold.raise_threshold(contest, peaks, RUN, 3.0) <= np.log(1000)
 
 
 @pytest.mark.traced(False)
@@ -116,6 +113,6 @@ def test_heights_in_eighths_are_those_of_positions_rounded_down(shape):
 def test_where_no_crowd_tells_more_the_threshold_is_what_k_draws_surely_pass():
     alone = np.array([0.0] + [-1e9] * 5000)
     contest = Contest(alone, 1, Fraction(1), GUMBEL, 0.0)
-    assert choose_threshold(contest, alone[:1]) == skip_threshold.passing(GUMBEL, 1)[0]
+    assert skip_threshold.choose_threshold(contest, alone[:1]) == skip_threshold.passing(GUMBEL, 1)[0]
     crowd = Contest(SHAPES["bell"], 1, Fraction(20), GAUSSIAN, 300.0)
-    assert choose_threshold(crowd, SHAPES["bell"][:9]) > skip_threshold.passing(GAUSSIAN, 1)[0]
+    assert skip_threshold.choose_threshold(crowd, SHAPES["bell"][:9]) > skip_threshold.passing(GAUSSIAN, 1)[0]

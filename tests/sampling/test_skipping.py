@@ -7,26 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from shortlist.exact.noise import KINDS
-from shortlist.exact.reals import Contest, word
+from shortlist.sampling import race as sampling_race
 from shortlist.sampling import skipping
-from shortlist.sampling.entropy import SECURE, Seeded
-from shortlist.sampling.race import prepare, race, skip_race
-from shortlist.sampling.skipping import (
-    CHUNK,
-    LEVELS,
-    OPEN_BLOCK,
-    OPEN_RUN,
-    OPEN_SMALL,
-    SMALL,
-    Hits,
-    block_size,
-    choose_threshold,
-    levels,
-    make_plan,
-    successes,
-)
 from shortlist.utility.race import winner_probabilities
+from tests.helpers.inside import KINDS, SECURE, Contest, Seeded, levels, make_plan, race, skip_race, word
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
@@ -43,7 +27,7 @@ def test_successes_are_independent_coin_flips(trials, level, at_once, monkeypatc
     source, p, runs = Seeded(trials), 2.0**-level, sized(2_000, full=50_000)
     number, place = np.zeros(trials + 1), np.zeros(trials)
     for _ in range(runs):
-        found = successes(trials, level, word(source), source)
+        found = skipping.successes(trials, level, word(source), source)
         assert (np.diff(found) > 0).all()
         number[len(found)] += 1
         place[found] += 1
@@ -56,7 +40,7 @@ def test_successes_are_independent_coin_flips(trials, level, at_once, monkeypatc
 @pytest.mark.parametrize("level", [4, 8])
 def test_neighbouring_trials_are_not_correlated(level):
     hits = np.zeros(1 << 20, bool)
-    hits[successes(len(hits), level, word(Seeded(7)), Seeded(8))] = True
+    hits[skipping.successes(len(hits), level, word(Seeded(7)), Seeded(8))] = True
     p = 2.0**-level
     for lag in (1, 2, 3):
         together = np.count_nonzero(hits[lag:] & hits[:-lag])
@@ -66,7 +50,7 @@ def test_neighbouring_trials_are_not_correlated(level):
 def test_a_rare_success_is_as_likely_through_the_short_cut():
     """With trials * 2^-level small almost every call ends on its first word: the rest must still be exact."""
     source, trials, level = Seeded(4), 3, 6
-    found = np.concatenate([successes(trials, level, word(source), source) for _ in range(30_000)])
+    found = np.concatenate([skipping.successes(trials, level, word(source), source) for _ in range(30_000)])
     law = np.full(trials, 1 / trials)
     assert_law(np.bincount(found, minlength=trials), law, wrong=np.array([0.5, 0.25, 0.25]))
     expected = 30_000 * trials * 2.0**-level
@@ -79,7 +63,7 @@ def test_the_exact_path_of_a_skip_has_the_same_law(monkeypatch):
     source, trials, level = Seeded(6), 12, 2
     number = np.zeros(trials + 1)
     for _ in range(sized(1500, full=3000)):
-        number[len(successes(trials, level, word(source), source))] += 1
+        number[len(skipping.successes(trials, level, word(source), source))] += 1
     law, wrong = (binom.pmf(np.arange(trials + 1), trials, p) for p in (0.25, sized(0.3, full=0.28)))
     assert_law(number, law, wrong=wrong)
 
@@ -95,8 +79,8 @@ def test_float_and_exact_skips_agree_word_by_word():
 
 
 def test_no_trials_and_certain_trials():
-    assert successes(0, 5, 0, SECURE).tolist() == []
-    assert successes(3, 0, 0, SECURE).tolist() == [0, 1, 2]
+    assert skipping.successes(0, 5, 0, SECURE).tolist() == []
+    assert skipping.successes(3, 0, 0, SECURE).tolist() == [0, 1, 2]
 
 
 @named
@@ -107,8 +91,8 @@ def test_a_level_never_promises_more_zero_bits_than_the_tail_allows(noise):
         with np.errstate(over="ignore"):
             log_chance = noise.log_survival(threshold - heights)
         assert (log_chance <= -level * np.log(2) + 1e-9).all()
-        assert set(level.tolist()) <= set(LEVELS.tolist())
-        assert level[-2] == LEVELS[-1]
+        assert set(level.tolist()) <= set(skipping.LEVELS.tolist())
+        assert level[-2] == skipping.LEVELS[-1]
         assert level[-1] == 0
 
 
@@ -120,9 +104,14 @@ def test_every_candidate_is_tested_exactly_once(d, block, k, threshold):
     plan = make_plan(values, k, Fraction(5), KINDS["laplace"], block, threshold)
     members = [batch.members(np.arange(batch.trials)) for batch in plan.batches]
     assert np.array_equal(np.sort(np.concatenate(members)), np.arange(d))
-    above = {1: -1, SMALL: OPEN_SMALL, 512: OPEN_RUN, block: OPEN_RUN if block <= 512 else OPEN_BLOCK}
+    above = {
+        1: -1,
+        skipping.SMALL: skipping.OPEN_SMALL,
+        512: skipping.OPEN_RUN,
+        block: skipping.OPEN_RUN if block <= 512 else skipping.OPEN_BLOCK,
+    }
     for batch in plan.batches:
-        assert batch.level > above[batch.length] or batch.length == block == SMALL
+        assert batch.level > above[batch.length] or batch.length == block == skipping.SMALL
         inside = values[batch.members(np.arange(batch.trials))]
         own = levels(plan.contest.noise, plan.contest.positions(inside), plan.threshold)
         assert (own >= batch.level).all()
@@ -139,7 +128,7 @@ def test_winners_from_opened_blocks_have_the_law(noise, block):
     values[spikes] = 3
     plan = make_plan(values, 1, Fraction(1), noise, block, threshold=5.3 - 3)  # the centre is at the spikes
     lengths = {(batch.length, batch.stride) for batch in plan.batches}
-    assert lengths >= {(SMALL, min(block, 512) // SMALL)} | ({(512, 1)} if block > 512 else set())
+    assert lengths >= {(skipping.SMALL, min(block, 512) // skipping.SMALL)} | ({(512, 1)} if block > 512 else set())
     source = Seeded(block)
     won = np.bincount([int(skip_race(plan, source).indices[0]) for _ in range(sized(500, full=10_000))], minlength=d)
     law = winner_probabilities(values.astype(float), noise)
@@ -164,7 +153,7 @@ def test_the_centre_is_near_the_kth_largest_score(shape, k):
     }[shape]
     plan = make_plan(values, k, Fraction(10), KINDS["gumbel"], 32)
     assert np.count_nonzero(values >= plan.contest.centre) >= k
-    assert np.count_nonzero(values > plan.contest.centre + 10) <= SMALL * k
+    assert np.count_nonzero(values > plan.contest.centre + 10) <= skipping.SMALL * k
 
 
 @pytest.mark.parametrize("k", [1, 10])
@@ -173,18 +162,18 @@ def test_few_large_scores_in_the_sample_do_not_raise_the_threshold(noise, k):
     """Sorted down, the first of the sample are the very largest scores: they must not stand for all."""
     zipf = (1e7 / np.arange(1, 200_001)).astype(np.int64)
     for values in (zipf, zipf[::-1].copy()):
-        run = of_kind(partial, prepare(values, k=k, scale=Fraction(10 * k), noise=noise))
+        run = of_kind(partial, sampling_race.prepare(values, k=k, scale=Fraction(10 * k), noise=noise))
         plan = run.args[0]
         chance = np.exp(noise.log_survival(plan.threshold - plan.contest.positions(values)))
         assert np.sort(chance)[-k:].sum() > 0.999 * k or chance.sum() > k + 5 * np.sqrt(k)
 
 
 def test_a_block_is_chosen_by_public_sizes_alone():
-    assert block_size(10**7, 1) == 4096
-    assert block_size(10**7, 100) == 2048
-    assert block_size(10**6, 100) == 512
-    assert block_size(16 * 32, 1) == SMALL
-    assert block_size(16 * 32 - 1, 1) is None
+    assert skipping.block_size(10**7, 1) == 4096
+    assert skipping.block_size(10**7, 100) == 2048
+    assert skipping.block_size(10**6, 100) == 512
+    assert skipping.block_size(16 * 32, 1) == skipping.SMALL
+    assert skipping.block_size(16 * 32 - 1, 1) is None
 
 
 @named
@@ -195,18 +184,18 @@ def test_the_threshold_is_passed_by_enough_candidates_on_every_shape(noise):
     for values in shapes:
         for k in (1, 40):
             contest = Contest(values, k, Fraction(20), noise, int(np.sort(values)[-k]))
-            threshold = choose_threshold(contest, values.reshape(-1, 50).max(axis=1))
+            threshold = skipping.choose_threshold(contest, values.reshape(-1, 50).max(axis=1))
             expected = np.exp(noise.log_survival(threshold - contest.positions(values))).sum()
             assert expected >= k * (1 - 1.01e-5)
 
 
 def test_the_rest_is_revealed_given_that_it_was_not_hit():
-    plan = make_plan(np.zeros(CHUNK + 500, np.int64), 1, Fraction(1), KINDS["exponential"], 32, 1.5)
+    plan = make_plan(np.zeros(skipping.CHUNK + 500, np.int64), 1, Fraction(1), KINDS["exponential"], 32, 1.5)
     source = Seeded(12)
     hits = plan.draw(source)
     seen = list(plan.reveal(hits, source))
     index, words, level = (np.concatenate(part) for part in zip(*seen, strict=True))
-    assert np.array_equal(index, np.arange(CHUNK + 500))
+    assert np.array_equal(index, np.arange(skipping.CHUNK + 500))
     order = np.argsort(hits.index)
     assert np.array_equal(words[hits.index[order]], hits.words[order])
     assert np.array_equal(level[hits.index[order]], hits.level[order])
@@ -270,7 +259,7 @@ def million(shape):
 
 def test_races_prepare_once_and_draw_independently():
     values = np.zeros(20_000, np.int64)
-    run, source = prepare(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"]), Seeded(5)
+    run, source = sampling_race.prepare(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"]), Seeded(5)
     winners = [int(run(source).indices[0]) for _ in range(50)]
     assert len(set(winners)) > 45
-    assert isinstance(make_plan(values, 1, Fraction(1), KINDS["gumbel"], 64).draw(Seeded(1)), Hits)
+    assert isinstance(make_plan(values, 1, Fraction(1), KINDS["gumbel"], 64).draw(Seeded(1)), skipping.Hits)

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from shortlist.exact.reals import Uniform
-from shortlist.sampling.subsets import GuardArrivalTime
+from shortlist.sampling import subsets
+from tests.helpers.inside import Uniform
 
 
 class Two:
@@ -21,7 +21,7 @@ class Two:
 
 @pytest.mark.parametrize("word", [1, 2**63, 2**64 - 1])
 def test_the_bounds_hold_the_time(word):
-    arrival = GuardArrivalTime(Two(), Fraction(1, 4), Uniform(lambda: word))
+    arrival = subsets.GuardArrivalTime(Two(), Fraction(1, 4), Uniform(lambda: word))
     assert arrival.low <= arrival.high
     for _ in range(3):
         low, high = arrival.low, arrival.high
@@ -34,4 +34,4 @@ def test_the_bounds_hold_the_time(word):
 
 
 def test_nobody_arrives_before_zero():
-    assert GuardArrivalTime(Two(), Fraction(1, 4), Uniform(lambda: 0)).low == 0.0
+    assert subsets.GuardArrivalTime(Two(), Fraction(1, 4), Uniform(lambda: 0)).low == 0.0

@@ -9,13 +9,10 @@ import pytest
 from flint import arb
 
 from shortlist._arrays import Runs
-from shortlist.exact.reals import ball
-from shortlist.exact.subsets import Ranking, rank_scores
+from shortlist.exact import subsets
+from shortlist.sampling import sets
 from shortlist.sampling import subsets as subset_few
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.sets import proposals_of
-from shortlist.sampling.subsets import Envelope, FewClasses, falls_if_few
-from shortlist.sampling.uniforms import WordStream
+from tests.helpers.inside import Seeded, WordStream, ball, rank_scores
 from tests.helpers.typed import of_kind
 
 SCORES: dict[str, Any] = {
@@ -40,9 +37,11 @@ class Tickets(WordStream):
         return ticket
 
 
-def of(scores: Any, k: int, gamma: Fraction, rate: Fraction = Fraction(1, 2)) -> tuple[Ranking, FewClasses]:
+def of(
+    scores: Any, k: int, gamma: Fraction, rate: Fraction = Fraction(1, 2)
+) -> tuple[subsets.Ranking, subset_few.FewClasses]:
     ranking = rank_scores(np.array(scores), k, rate, gamma, gap_aware=True)
-    return ranking, of_kind(FewClasses, proposals_of(ranking))
+    return ranking, of_kind(subset_few.FewClasses, sets.proposals_of(ranking))
 
 
 @pytest.mark.parametrize("gamma", [Fraction(3, 5), Fraction(1)])
@@ -80,16 +79,16 @@ def test_heavy_classes_are_hardly_ever_refused():
 def test_many_classes_are_left_to_cells(monkeypatch):
     ranking, few = of(SCORES["near"], 3, Fraction(3, 5))
     monkeypatch.setattr(subset_few, "FEW", 11)
-    assert falls_if_few(few.classes) is None
-    assert isinstance(proposals_of(ranking), Envelope)
+    assert subset_few.falls_if_few(few.classes) is None
+    assert isinstance(sets.proposals_of(ranking), subset_few.Envelope)
 
 
 def test_runs_of_equal_scores_are_the_same_classes():
     scores = np.array(SCORES["near"])
     values, sizes = np.unique(-scores, return_counts=True)
     few = of_kind(
-        FewClasses,
-        proposals_of(rank_scores(Runs.of(-values, sizes), 3, Fraction(1, 2), Fraction(3, 5), gap_aware=True)),
+        subset_few.FewClasses,
+        sets.proposals_of(rank_scores(Runs.of(-values, sizes), 3, Fraction(1, 2), Fraction(3, 5), gap_aware=True)),
     )
     assert few.upto == of(scores, 3, Fraction(3, 5))[1].upto
 

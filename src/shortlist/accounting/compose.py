@@ -78,7 +78,7 @@ class Atoms:
         top = float(logs.max())
         return self.times * (top + math.log(float(np.exp(logs - top).sum())))
 
-    def tilted(self, tilt: float, step: float) -> Floats:
+    def tilt_masses(self, tilt: float, step: float) -> Floats:
         """The masses times e^{tilt * loss}, made to sum to one."""
         logs = self._log_tilted(tilt, step)
         weights: Floats = np.exp(logs - logs.max())
@@ -171,7 +171,7 @@ def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
     return Atoms(places, np.maximum(masses, 0.0), float(values[-1]), pair.times)
 
 
-def _moved(profile: Profile, x: Floats) -> Floats:
+def _spread_of(profile: Profile, x: Floats) -> Floats:
     """How far at most a loss is moved to end at each point: the wider gap beside it that holds losses.
 
     None do where the profile is its own chord; a convex function that meets its chord inside a gap is the
@@ -191,7 +191,7 @@ def _shift(pairs: Sequence[Pair], laws: Sequence[Atoms], step: float, small: flo
     so that its mean is at most w^2/8 and E[e^{r e} | loss] <= e^{(r + r^2) w^2/8} (Hoeffding's lemma).
     Chernoff's bound, the best r of many.
     """
-    squares = [_moved(pair.profile, law.losses(step)) ** 2 / 8 for pair, law in zip(pairs, laws, strict=True)]
+    squares = [_spread_of(pair.profile, law.losses(step)) ** 2 / 8 for pair, law in zip(pairs, laws, strict=True)]
 
     def bound(rate: float) -> float:
         cost = -math.log(small)
@@ -242,7 +242,7 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
 
 def _moments(law: Atoms, tilt: float, step: float) -> tuple[float, float]:
     """Mean and variance of the tilted loss, all `times` together."""
-    weights, losses = law.tilted(tilt, step), law.losses(step)
+    weights, losses = law.tilt_masses(tilt, step), law.losses(step)
     mean = float(weights @ losses)
     return law.times * mean, law.times * float(weights @ (losses - mean) ** 2)
 
@@ -281,7 +281,7 @@ def _transform(laws: list[Atoms], tilt: float, step: float, length: int) -> Mixt
     sizes = []
     for law in laws:
         line = np.zeros(length)
-        np.add.at(line, law.places % length, law.tilted(tilt, step))
+        np.add.at(line, law.places % length, law.tilt_masses(tilt, step))
         spectrum = np.fft.rfft(line)
         product *= spectrum**law.times
         sizes.append(np.log(np.maximum(np.abs(spectrum), 1e-300)))
@@ -480,12 +480,6 @@ def _lower_curve(charges: Charges, order: float, delta: float) -> Callable[[floa
         exact = _value_of(pairs[0].profile)
         return lambda x: exact(x) * (1 - 1e-9)
     return convolve(pairs, order - 1, _small(delta), from_below=True).delta_lower
-
-
-@np.errstate(all="ignore")
-def epsilon_of(profile: Profile, delta: float, ceiling: float) -> float:
-    """Where one profile crosses `delta`, rounded up, or the ceiling."""
-    return _last_above(_value_of(profile), delta, ceiling)
 
 
 def _value_of(profile: Profile) -> Callable[[float], float]:

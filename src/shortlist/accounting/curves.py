@@ -96,7 +96,7 @@ def symmetric(half: Profile) -> Profile:
     return whole(half, half)
 
 
-def thinned(delta: float, rest_of: Profile) -> Profile:
+def thin(delta: float, rest_of: Profile) -> Profile:
     """With probability `delta` everything is revealed: delta + (1 - delta) H; rounded up."""
 
     def profile(x: Floats) -> Floats:
@@ -320,7 +320,7 @@ def range_rho(epsilon: float) -> float:
         x = wide / -(-wide).expm1()
         return x - 1 - x.log()
 
-    return _rounded_up(value, epsilon)
+    return _round_up(value, epsilon)
 
 
 @lru_cache(1024)
@@ -332,7 +332,7 @@ def pure_rho(epsilon: float) -> float:
     """
     if epsilon < SMALL:
         return _series(epsilon, (120, 10, 1), 240)  # z/2 - z^2/24 + z^3/240
-    return _rounded_up(lambda exact: exact * (exact / 2).tanh(), epsilon)
+    return _round_up(lambda exact: exact * (exact / 2).tanh(), epsilon)
 
 
 @lru_cache(1024)
@@ -370,7 +370,7 @@ def _series(epsilon: float, terms: tuple[int, int, int], common: int) -> float:
     return nearest if whole * bottom >= top * parts else math.nextafter(nearest, math.inf)
 
 
-def _rounded_up(value: Callable[[arb], arb], epsilon: float) -> float:
+def _round_up(value: Callable[[arb], arb], epsilon: float) -> float:
     """The value, which is below epsilon; rounded up."""
     from flint import ctx
 

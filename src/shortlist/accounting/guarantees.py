@@ -1,19 +1,11 @@
-"""Guarantees as values: how they convert, compose and compare.
+"""Guarantees: what a release promises, as values that convert, compose and compare.
 
-What several people together are promised: guarantees at group distance (Theorem 254).
+Every guarantee answers the same questions, from the curves it returns: its dominating pair, its Renyi divergence, and
+a distribution that attains them. Numbers are rounded so that they never understate the loss: epsilon, delta, rho and
+Renyi divergence up, trade-off down. `epsilon_bounds` and `delta_bounds` add what no accountant could go below.
 
-The curves of each family of guarantees: its dominating pair, its Renyi divergence, and a law that
-attains them.
-
-What a release promises, as values.
-
-Every guarantee answers the same questions, from the curves it returns. Numbers are rounded so that they
-never understate the loss: epsilon, delta, rho and Renyi divergence up, trade-off down. `epsilon_bounds` and
-`delta_bounds` add the number that no accountant could go below.
-
-Finer promises than epsilon and delta: Renyi divergences, bounded range, Gumbel values, costs of one outcome.
-
-`calibrate` finds the largest parameter that a budget allows.
+`for_group` is what several people together are promised (Theorem 254). `calibrate` finds the largest parameter that a
+budget allows.
 """
 
 from __future__ import annotations
@@ -21,23 +13,22 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from importlib import import_module
-from typing import Any, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist._runtime import lazy_import
 from shortlist.accounting import compose as accountant
-from shortlist.accounting import curves as gumbel
+from shortlist.accounting import curves as bounded
 from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
 from shortlist.accounting.curves import (
     ULP,
     Curves,
-    Pair,
     Profile,
     Renyi,
     gaussian,
@@ -45,7 +36,7 @@ from shortlist.accounting.curves import (
     range_rho,
     renyi_profile,
     symmetric,
-    thinned,
+    thin,
     two_point,
     two_point_renyi,
 )
@@ -59,7 +50,7 @@ SLACK = 1 + 2.0**-40
 NEAR = 1.01
 
 
-def scaled_up(cost: float, factor: int) -> float:
+def scale_up(cost: float, factor: int) -> float:
     """cost * factor, rounded up; refused beyond all floats."""
     total = up(Fraction(cost) * factor)
     if total == float("inf"):
@@ -136,7 +127,7 @@ def approx(epsilon: float, delta: float) -> Curves:
         return np.minimum(np.minimum(tight, orders * rho * (1 + 1e-15)), epsilon)
 
     rho = pure_rho(epsilon)
-    profile = thinned(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
+    profile = thin(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
     return Curves(
         renyi=renyi,
         pairs=(profile,),
@@ -148,34 +139,6 @@ def approx(epsilon: float, delta: float) -> Curves:
     )
 
 
-def zcdp(rho: float, delta: float) -> Curves:
-    """D_a <= a rho at every order a after a common thinning of mass delta, as the Gaussian mechanism has."""
-    law = thinned(delta, gaussian(rho))
-    why_not = "a zCDP bound leaves rare losses of any size"
-
-    def divergences(orders: Floats) -> Floats:
-        with np.errstate(over="ignore"):  # beyond all floats is infinite, and infinite is right
-            return orders * rho
-
-    curves = _by_renyi(divergences, law, delta, rho, why_not)
-    return curves if rho else replace(curves, pairs=(law,), pure=0.0, by_renyi=False)
-
-
-def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
-    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord."""
-    falling = np.minimum.accumulate(np.array(epsilons)[::-1])[::-1]
-    places = np.array([1.0, *orders])
-    heights = np.array([0.0, *((np.array(orders) - 1) * falling)])
-
-    def curve(at: Floats) -> Floats:
-        inside = np.interp(at, places, heights) / (at - 1) * (1 + 1e-15)
-        return np.where(at <= places[-1], inside, math.inf)
-
-    rho = float((falling / np.array(orders)).min()) * (1 - 1e-15)
-    why_not = f"Renyi divergence up to order {orders[-1]:g} says nothing of higher orders"
-    return _by_renyi(curve, gaussian(rho), 0.0, math.inf, why_not)
-
-
 def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str) -> Curves:
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
@@ -183,117 +146,8 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
     return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, by_renyi=True, why_not=why_not)
 
 
-def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`."""
-    return Curves(
-        renyi=lambda orders: gumbel.range_renyi(epsilon, orders),
-        pairs=(gumbel.one_round(epsilon),),
-        witness=lambda order: (gumbel.worst_law(epsilon, order),),
-        pure=epsilon,
-        rho=range_rho(epsilon),
-        joint=True,
-        blocks=partial(gumbel.blocks, epsilon) if epsilon < gumbel.BOUNDED_RANGE_WIDEST else None,
-    )
-
-
-def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
-    """Adaptive rounds of epsilon-bounded range after one common thinning: delta beside the curves of the rounds."""
-    pure = up(Fraction(epsilon) * rounds)
-
-    def renyi(orders: Floats) -> Floats:
-        return rounds * gumbel.range_renyi(epsilon, orders) * (1 + 1e-15)
-
-    by_renyi = renyi_profile(renyi)
-    in_blocks = gumbel.blocks(epsilon, rounds) if epsilon < gumbel.BOUNDED_RANGE_WIDEST else None
-
-    def half(x: Floats) -> Floats:
-        rest = by_renyi(x)
-        if in_blocks is not None and in_blocks.times == 1:
-            rest = np.minimum(rest, in_blocks.profile(x))
-        return np.where(x >= pure, delta, np.minimum((delta + rest) * (1 + 64 * ULP), 1.0))
-
-    law = thinned(delta, gaussian(0.0))
-    rho = up(Fraction(range_rho(epsilon)) * rounds)
-    return Curves(renyi, (symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True)
-
-
-def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
-    """k Gumbel values: one gamma clock if all scores move one way, else two that move apart (Theorem 90, 91)."""
-    ahead, behind = gumbel.forward(mu, k), gumbel.backward(mu, k)
-
-    def curve(orders: Floats) -> Floats:
-        join = np.maximum if monotone else np.add
-        return k * join(gumbel.forward_renyi(mu, orders), gumbel.backward_renyi(mu, orders)) * (1 + 1e-15)
-
-    return Curves(
-        renyi=curve,
-        pairs=(gumbel.either(mu, k),) if monotone else (ahead, behind),
-        witness=lambda order: (ahead,) if monotone else (ahead, behind),
-        why_not=(
-            "the loss of a Gumbel value has an exponential tail: its Renyi divergence is infinite from order "
-            f"{-1 / math.expm1(-mu):.6g} on, so no pure and no zCDP guarantee exists; ask for ApproxDP"
-        ),
-    )
-
-
-TAIL = 1e-15
-"""Mass that may be counted as an infinite loss; it is added to every delta."""
-MOST_POINTS = 1_000_000
-
-
-def dp_event(guarantee: Guarantee) -> Any:
-    """`guarantee` as an event of dp-accounting: a sum of zCDP events, each with its count.
-
-    Its accountants know no bounded range, no randomised response under add/remove, and no Gumbel value; a
-    zCDP event is sound under each of its neighbouring relations, and its count is heeded (that of a
-    randomised response was not, in version 0.6).
-
-    Raises
-    ------
-    ImportError
-        if dp-accounting is not installed.
-    ValueError
-        if there is no zCDP guarantee, or it has a delta of its own, which no event can say.
-    """
-    try:
-        events: Any = import_module("dp_accounting.dp_event")
-    except ImportError as missing:
-        raise ImportError("to_dp_event needs dp-accounting: pip install dp-accounting") from missing
-    parts = []
-    for part, times in guarantee.charges:
-        zcdp = part.as_zcdp()
-        if zcdp is None or zcdp.delta:
-            raise ValueError(f"dp-accounting has no event for {part}: {part.why_not() or 'its delta cannot be said'}")
-        parts.append(events.SelfComposedDpEvent(events.ZCDpEvent(rho=zcdp.rho), times))
-    return events.ComposedDpEvent(parts)
-
-
-def pld(guarantee: Guarantee, step: float) -> Any:
-    """`guarantee` as a privacy loss distribution of dp-accounting: chords of its profile between multiples of `step`.
-
-    The profile is that of both orders of neighbours, so the one distribution stands for adding and for removing; chords
-    lie above it, so every number that follows is an upper bound.
-
-    Raises
-    ------
-    ImportError
-        if dp-accounting is not installed.
-    ValueError
-        for a step that is not positive, or so small that the losses need more than a million of them.
-    """
-    width = number("step", step, above=True)
-    pair = Pair(accountant.whole_profile(guarantee.curves()), 1, accountant.pure_total(guarantee.curves()))
-    far = accountant.reach(pair, TAIL)
-    if not far / width < MOST_POINTS / 2:
-        raise bad_value(f"$step must be larger: losses up to {far:g} need at most a million of them; write $step=1e-3")
-    try:
-        masses: Any = import_module("dp_accounting.pld.pld_pmf")
-        distributions: Any = import_module("dp_accounting.pld.privacy_loss_distribution")
-    except ImportError as missing:
-        raise ImportError("to_pld needs dp-accounting: pip install dp-accounting") from missing
-    atoms = accountant.connect(pair, far, width, 2 * math.ceil(far / width))
-    known = dict(zip(atoms.places.tolist(), atoms.masses.tolist(), strict=True))
-    return distributions.PrivacyLossDistribution(masses.create_pmf(known, width, atoms.infinite, True))
+Checks = Mapping[str, Callable[[str, object], object]]
+POSITIVE, BELOW_ONE = partial(number, above=True), partial(number, below=1.0)
 
 
 class Guarantee(ABC):
@@ -312,6 +166,12 @@ class Guarantee(ABC):
     """
 
     __slots__ = ()
+    _checks: ClassVar[Checks] = {}
+    """How each parameter is checked, and what is stored of it."""
+
+    def __post_init__(self) -> None:
+        for name, check in self._checks.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
 
     @abstractmethod
     def curves(self) -> tuple[tuple[Curves, int], ...]:
@@ -415,11 +275,11 @@ class Guarantee(ABC):
 
     def to_dp_event(self) -> Any:
         """This guarantee for dp-accounting: zCDP events, sound under all of its neighbouring relations."""
-        return dp_event(self)
+        return lazy_import("shortlist.compat.dp_accounting", "dp_event")(self)
 
     def to_pld(self, step: float = 1e-3) -> Any:
         """This guarantee for dp-accounting as a privacy loss distribution on multiples of `step`, rounded up."""
-        return pld(self, step)
+        return lazy_import("shortlist.compat.dp_accounting", "pld")(self, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,14 +299,13 @@ class PureDP(Guarantee):
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        stored(self, epsilon=number("epsilon", self.epsilon, above=True))
+    _checks: ClassVar[Checks] = {"epsilon": POSITIVE}
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((approx(self.epsilon, 0.0), 1),)
 
     def _of_group(self, size: int) -> PureDP:
-        return PureDP(scaled_up(self.epsilon, size))
+        return PureDP(scale_up(self.epsilon, size))
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its epsilon / this one): `guarantee` fits if not positive; infinite if it is not pure."""
@@ -474,8 +333,7 @@ class ApproxDP(Guarantee):
     epsilon: float
     delta: float
 
-    def __post_init__(self) -> None:
-        stored(self, epsilon=number("epsilon", self.epsilon), delta=number("delta", self.delta, below=1.0))
+    _checks: ClassVar[Checks] = {"epsilon": number, "delta": BELOW_ONE}
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((approx(self.epsilon, self.delta), 1),)
@@ -484,7 +342,7 @@ class ApproxDP(Guarantee):
         delta = delta_of_group(self.epsilon, self.delta, size)
         if delta >= 1:
             raise ValueError(f"size={size}: so many people are promised nothing, their delta is 1 or more")
-        return ApproxDP(scaled_up(self.epsilon, size), delta)
+        return ApproxDP(scale_up(self.epsilon, size), delta)
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its epsilon / this one), of the deltas if this is 0: `guarantee` fits if not positive."""
@@ -513,17 +371,23 @@ class ZCDP(Guarantee):
     rho: float
     delta: float = 0.0
 
-    def __post_init__(self) -> None:
-        stored(self, rho=number("rho", self.rho), delta=number("delta", self.delta, below=1.0))
+    _checks: ClassVar[Checks] = {"rho": number, "delta": BELOW_ONE}
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((zcdp(self.rho, self.delta), 1),)
+        law = thin(self.delta, gaussian(self.rho))  # that of the Gaussian mechanism
+
+        @np.errstate(over="ignore")  # beyond all floats is infinite, and infinite is right
+        def divergences(orders: Floats) -> Floats:
+            return orders * self.rho
+
+        curves = _by_renyi(divergences, law, self.delta, self.rho, "a zCDP bound leaves rare losses of any size")
+        return ((curves if self.rho else replace(curves, pairs=(law,), pure=0.0, by_renyi=False), 1),)
 
     def _sum(self, whole: Composition) -> Guarantee:
         return whole.as_zcdp() or whole
 
     def _of_group(self, size: int) -> Guarantee:
-        return Guarantee._of_group(self, size) if self.delta else ZCDP(scaled_up(self.rho, size * size))
+        return Guarantee._of_group(self, size) if self.delta else ZCDP(scale_up(self.rho, size * size))
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its rho / this one): `guarantee` fits if not positive; infinite if not zCDP with this delta."""
@@ -628,12 +492,6 @@ def _log_ratio(cost: float, budget: float) -> float:
     return max(math.log(cost / budget), 5e-324) if budget else math.inf
 
 
-def stored(frozen: Guarantee, **fields: object) -> None:
-    """Store checked fields in a frozen dataclass that is being made."""
-    for name, value in fields.items():
-        object.__setattr__(frozen, name, value)
-
-
 @dataclass(frozen=True, slots=True)
 class RenyiDP(Guarantee):
     """Renyi divergence at most `epsilons[i]` at order `orders[i]`; one number each for a single order.
@@ -656,10 +514,21 @@ class RenyiDP(Guarantee):
 
     def __init__(self, orders: float | Sequence[float], epsilons: float | Sequence[float]) -> None:
         places, costs = orders_with_costs(orders, epsilons)
-        stored(self, orders=places, epsilons=costs)
+        object.__setattr__(self, "orders", places)
+        object.__setattr__(self, "epsilons", costs)
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((renyi(self.orders, self.epsilons), 1),)
+        orders, epsilons = np.array(self.orders), np.array(self.epsilons)
+        falling = np.minimum.accumulate(epsilons[::-1])[::-1]
+        places, heights = np.append(1.0, orders), np.append(0.0, (orders - 1) * falling)
+
+        def curve(at: Floats) -> Floats:  # between the orders (a-1) D_a, convex and 0 at a = 1, is below its chord
+            inside = np.interp(at, places, heights) / (at - 1) * (1 + 1e-15)
+            return np.where(at <= places[-1], inside, math.inf)
+
+        rho = float((falling / orders).min()) * (1 - 1e-15)
+        why_not = f"Renyi divergence up to order {self.orders[-1]:g} says nothing of higher orders"
+        return ((_by_renyi(curve, gaussian(rho), 0.0, math.inf, why_not), 1),)
 
     def _of_group(self, size: int) -> RenyiDP:
         orders, epsilons = renyi_of_group(self.orders, self.epsilons, size)
@@ -691,14 +560,23 @@ class BoundedRange(Guarantee):
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        stored(self, epsilon=number("epsilon", self.epsilon, above=True))
+    _checks: ClassVar[Checks] = {"epsilon": POSITIVE}
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((ranged(self.epsilon), 1),)
+        epsilon = self.epsilon
+        curves = Curves(
+            renyi=partial(bounded.range_renyi, epsilon),
+            pairs=(bounded.one_round(epsilon),),
+            witness=lambda order: (bounded.worst_law(epsilon, order),),
+            pure=epsilon,
+            rho=range_rho(epsilon),
+            joint=True,
+            blocks=partial(bounded.blocks, epsilon) if epsilon < bounded.BOUNDED_RANGE_WIDEST else None,
+        )
+        return ((curves, 1),)
 
     def _of_group(self, size: int) -> BoundedRange:
-        return BoundedRange(scaled_up(self.epsilon, size))
+        return BoundedRange(scale_up(self.epsilon, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -730,16 +608,27 @@ class ThinnedRange(Guarantee):
     rounds: int = 1
     delta: float = 0.0
 
-    def __post_init__(self) -> None:
-        stored(
-            self,
-            epsilon=number("epsilon", self.epsilon, above=True),
-            rounds=count("rounds", self.rounds),
-            delta=number("delta", self.delta, below=1.0),
-        )
+    _checks: ClassVar[Checks] = {"epsilon": POSITIVE, "rounds": count, "delta": BELOW_ONE}
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((thinned_rounds(self.epsilon, self.rounds, self.delta), 1),)
+        epsilon, rounds, delta = self.epsilon, self.rounds, self.delta
+        pure = up(Fraction(epsilon) * rounds)
+
+        def renyi(orders: Floats) -> Floats:
+            return rounds * bounded.range_renyi(epsilon, orders) * (1 + 1e-15)
+
+        by_renyi = renyi_profile(renyi)
+        in_blocks = bounded.blocks(epsilon, rounds) if epsilon < bounded.BOUNDED_RANGE_WIDEST else None
+
+        def half(x: Floats) -> Floats:
+            rest = by_renyi(x)
+            if in_blocks is not None and in_blocks.times == 1:
+                rest = np.minimum(rest, in_blocks.profile(x))
+            return np.where(x >= pure, delta, np.minimum((delta + rest) * (1 + 64 * ULP), 1.0))
+
+        law = thin(delta, gaussian(0.0))
+        rho = up(Fraction(range_rho(epsilon)) * rounds)
+        return ((Curves(renyi, (symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True), 1),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -770,16 +659,26 @@ class GumbelDP(Guarantee):
     k: int = 1
     monotone: bool = True
 
-    def __post_init__(self) -> None:
-        stored(
-            self,
-            mu=number("mu", self.mu, above=True),
-            k=count("k", self.k),
-            monotone=flag("monotone", self.monotone),
-        )
+    _checks: ClassVar[Checks] = {"mu": POSITIVE, "k": count, "monotone": flag}
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((gumbel_values(self.mu, self.k, self.monotone), 1),)
+        mu, k, monotone = self.mu, self.k, self.monotone
+        ahead, behind = bounded.forward(mu, k), bounded.backward(mu, k)
+
+        def curve(orders: Floats) -> Floats:
+            join = np.maximum if monotone else np.add
+            return k * join(bounded.forward_renyi(mu, orders), bounded.backward_renyi(mu, orders)) * (1 + 1e-15)
+
+        curves = Curves(
+            renyi=curve,
+            pairs=(bounded.either(mu, k),) if monotone else (ahead, behind),
+            witness=lambda order: (ahead,) if monotone else (ahead, behind),
+            why_not=(
+                "the loss of a Gumbel value has an exponential tail: its Renyi divergence is infinite from order "
+                f"{-1 / math.expm1(-mu):.6g} on, so no pure and no zCDP guarantee exists; ask for ApproxDP"
+            ),
+        )
+        return ((curves, 1),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -808,8 +707,10 @@ class ExPost(Guarantee):
     epsilon: float
     cost: float
 
+    _checks: ClassVar[Checks] = {"epsilon": POSITIVE, "cost": number}
+
     def __post_init__(self) -> None:
-        stored(self, epsilon=number("epsilon", self.epsilon, above=True), cost=number("cost", self.cost))
+        Guarantee.__post_init__(self)
         if self.cost > self.epsilon:
             raise ValueError("cost must be at most epsilon: an outcome cannot cost more than the worst one")
 
@@ -817,7 +718,7 @@ class ExPost(Guarantee):
         return ((approx(self.epsilon, 0.0), 1),)
 
     def _of_group(self, size: int) -> ExPost:
-        return ExPost(scaled_up(self.epsilon, size), scaled_up(self.cost, size))
+        return ExPost(scale_up(self.epsilon, size), scale_up(self.cost, size))
 
     def unused(self, currency: type[Guarantee] = PureDP) -> float:
         """What a filter that adds up epsilons (the only `currency` that may) may take back, rounded down.

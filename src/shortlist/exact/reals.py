@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Term = tuple[Fraction, "Draw"]
 
-ONE = Fraction(1)
+ZERO, ONE = Fraction(0), Fraction(1)
 
 NUDGE = 2.0**-50
 """Relative error of the float bounds of a uniform: two rounded operations."""
@@ -95,26 +95,18 @@ class Uniform:
         self.bits += 64
 
 
-class Draw:
+class Draw(Uniform):
     """Noise Q(U) of scale 1 with U in [value, value + 1] / 2^bits: the rest of U is drawn on demand."""
 
-    __slots__ = ("noise", "uniform")
+    __slots__ = ("noise",)
 
     def __init__(self, noise: Noise, value: int, bits: int, source: Bits) -> None:
+        super().__init__(partial(word, source), value, bits)
         self.noise = noise
-        self.uniform = Uniform(partial(word, source), value, bits)
-
-    @property
-    def bits(self) -> int:
-        return self.uniform.bits
-
-    def refine(self) -> None:
-        self.uniform.refine()
 
     def enclosure(self) -> tuple[arb, arb]:
         """Balls around the least and the largest noise that the known bits allow."""
-        quantile, value, bits = self.noise.exact_quantile, self.uniform.value, self.uniform.bits
-        return quantile(value + 1, bits), quantile(value, bits)
+        return self.noise.exact_quantile(self.value + 1, self.bits), self.noise.exact_quantile(self.value, self.bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +157,12 @@ class NoisyScore:
         self.draw = draw
         self.scale = scale
 
+    def number(self, offset: Fraction = ZERO) -> Real:
+        """Return it, and an offset, as a real number."""
+        return total(self.position + offset, [(self.scale, self.draw)])
+
     def minus(self, other: NoisyScore) -> Real:
-        """The difference of two."""
+        """Return the difference of two."""
         return total(self.position - other.position, [(self.scale, self.draw), (-other.scale, other.draw)])
 
 
@@ -243,9 +239,9 @@ def to_float(exact: Fraction) -> float:
 
 
 def floor_to_float(exact: Fraction) -> float:
-    """The largest float that is not above, for numbers from 0 on that floats reach."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
+    """Return the largest float that is not above."""
+    nearest = to_float(exact)
+    return math.nextafter(nearest, -math.inf) if math.isfinite(nearest) and Fraction(nearest) > exact else nearest
 
 
 def compare(a: NoisyScore, b: NoisyScore) -> int:
@@ -254,17 +250,9 @@ def compare(a: NoisyScore, b: NoisyScore) -> int:
 
 
 def failures_before_success(value: int, level: int, source: Bits) -> int:
-    """floor(ln U / ln(1 - 2^-level)) for U in [value, value + 1] / 2^64, drawing more of U until certain."""
-    from flint import arb, fmpq
-
-    uniform = Uniform(partial(word, source), value)
-
-    def bounds() -> tuple[arb, arb]:
-        per_item = ball(Fraction((1 << level) - 1, 1 << level)).log()
-        least, most = (arb(fmpq(end, 1 << uniform.bits)).log() / per_item for end in (uniform.value + 1, uniform.value))
-        return least.lower(), most.upper()
-
-    return floor_of(Real(bounds, [uniform]))
+    """Return floor(ln U / ln(1 - 2^-level)) for U in [value, value + 1] / 2^64, drawing more of U until certain."""
+    uniform, miss = Uniform(partial(word, source), value), Fraction((1 << level) - 1, 1 << level)
+    return floor_of(formula(lambda: uniform.ball().log() / ball(miss).log(), [uniform]))
 
 
 POSITION_ROUNDING = 2.0**-50
@@ -404,29 +392,14 @@ def highest(z: Floats, k: int) -> tuple[list[int], list[float]]:
     return [place for _, place in best[:k]], [one for one, _ in best]
 
 
-def clear_order(low: Floats, high: Floats, k: int) -> Indices | None:
-    """The same as `ranking` where the intervals alone tell, which is nearly always; None where they do not."""
-    if k == 1:
-        order = np.array([low.argmax()])
-    else:
-        order = low.argpartition(len(low) - k)[len(low) - k :]
-        order = order[(-low[order]).argsort()]
-    below = high.copy()
-    below[order] = -np.inf
-    least, most = low[order], high[order]
-    if not least[-1] > below.max() or (k > 1 and not (least[:-1] > most[1:]).all()):
-        return None
-    return order
-
-
 def ranking(low: Floats, high: Floats, k: int, exact: Callable[[int], NoisyScore]) -> Indices:
     """The positions of the k highest finishes, best first.
 
     Candidates are cut into runs whose intervals are separated from all others; a run of several is sorted
     exactly. `exact(i)` gives the lazily drawn number behind interval i, the same one each time.
     """
-    bar = np.partition(low, len(low) - k)[len(low) - k]
-    order = np.flatnonzero((high >= bar) & (high > -np.inf))
+    least = np.partition(low, len(low) - k)[len(low) - k]
+    order = np.flatnonzero((high >= least) & (high > -np.inf))
     order = order[np.argsort(-high[order], kind="stable")]
     apart = np.minimum.accumulate(low[order]) > np.append(high[order][1:], -np.inf)
     apart[-1:] = True

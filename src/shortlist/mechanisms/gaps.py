@@ -15,25 +15,10 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import ChainedGaps, best_linear
-from shortlist.exact.margins import margin_with_gaps
+from shortlist.estimates import ChainedGaps, best_linear, margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import to_float
-from shortlist.mechanisms import utility
-from shortlist.mechanisms.base import (
-    MISSING,
-    Draws,
-    Outcome,
-    check_draws,
-    check_k,
-    check_known_candidates,
-    check_pure_budget,
-    check_source,
-    check_work,
-    described,
-    plain_budget,
-    record_of,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import NoisyRace
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
 from shortlist.release import Extras, type_key
@@ -41,7 +26,9 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Rows, Work
 from shortlist.sampling.stable import lead_of
 from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
+
+__all__ = ["ExponentialWithGap", "GumbelTopKValues", "MeasuredTopK", "TopKWithGaps"]
 
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
@@ -67,10 +54,10 @@ class GapRace(NoisyRace[PureDP]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def _check_words(self, what: str, epsilon: float | None, scale: float | None = None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_pure_budget(what, epsilon, self.budget, scale, self.k))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_pure_budget(what, epsilon, self.budget, scale, self.k))
         check_gap_noise(self.noise)
-        check_work(self.work)
+        base.check_work(self.work)
 
     @property
     def _kind(self) -> Noise:
@@ -80,7 +67,7 @@ class GapRace(NoisyRace[PureDP]):
         """k winners and one loser must be there: the number of candidates is public."""
         super()._check(scores)
         try:
-            check_known_candidates(scores, self.k + 1)
+            base.check_known_candidates(scores, self.k + 1)
         except ValueError:
             raise bad_value(
                 f"$k={self.k} gaps need {self.k + 1} candidates, the last gap being the lead over the best loser; "
@@ -88,7 +75,7 @@ class GapRace(NoisyRace[PureDP]):
             ) from None
 
 
-@described
+@base.mechanism_class
 class TopKWithGaps(GapRace):
     """The k largest of x_i + N_i in order, each with its lead over the next; N_i is noise of scale k R / epsilon.
 
@@ -118,7 +105,7 @@ class TopKWithGaps(GapRace):
     k: int
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     noise: str = "exponential"
     work: Work = "adaptive"
 
@@ -134,20 +121,20 @@ class TopKWithGaps(GapRace):
     def _scale(self, scores: Scores) -> Fraction:
         return selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         finish, scale = self._race(scores, source), self._scale(scores)
         extras = Extras(gaps=finish.gaps(), evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
-        return Outcome(finish.indices[: self.k].tolist(), extras)
+        return base.Outcome(finish.indices[: self.k].tolist(), extras)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        races = self._rows(self._validate_public(scores, question), draws, check_source(rng))
-        return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
+        races = self._rows(self._validate_public(scores, question), draws, base.check_source(rng))
+        return base.Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
 
-@described
+@base.mechanism_class
 class MeasuredTopK(GapRace):
     """The k best, selected with one part of epsilon, then measured with the other, gaps and measurements combined.
 
@@ -180,7 +167,7 @@ class MeasuredTopK(GapRace):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     noise: str = "exponential"
     theta: float | None = 0.5
     work: Work = "adaptive"
@@ -195,7 +182,7 @@ class MeasuredTopK(GapRace):
     def __repr__(self) -> str:
         """As of every mechanism; another share than half stands in it, so that older records read as they did."""
         words = ["k", "budget", "noise", *["theta"] * (self.theta != 0.5), "work"]
-        return record_of(self, words)
+        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -216,7 +203,7 @@ class MeasuredTopK(GapRace):
             return self.theta
         return least_variance_split(self.k, float(scores.range_sensitivity / scores.largest_sensitivity), self.noise)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         selection, scale = self._scales(scores)
         finish = self._race(scores, source)
         indices, gaps = finish.indices[: self.k].tolist(), finish.gaps()
@@ -225,7 +212,7 @@ class MeasuredTopK(GapRace):
         ]
         values = best_linear(measurements, gaps, self._ratio(scores))
         margins = [margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
-        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
+        return base.Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
 
     def _ratio(self, scores: Scores) -> float:
         """The variance of the noise that selects, in units of that which measures."""
@@ -233,13 +220,13 @@ class MeasuredTopK(GapRace):
         return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """The positions and reals of independent draws, one row each, for study and audit of public scores.
 
         The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
         """
-        scores, source = self._validate_public(scores, question), check_source(rng)
+        scores, source = self._validate_public(scores, question), base.check_source(rng)
         scale, numbers, ratio = self._scales(scores)[1], scores.values, self._ratio(scores)
 
         def read(rows: Rows) -> tuple[Indices, Floats]:
@@ -248,7 +235,7 @@ class MeasuredTopK(GapRace):
             values = best_linear(list(measurements.T), list(gaps.T), ratio)
             return indices, np.column_stack([gaps, *values])
 
-        rows = Draws.of_rows(map(read, self._rows(scores, draws, source)))
+        rows = base.Draws.of_rows(map(read, self._rows(scores, draws, source)))
         return rows.undo_negation(scores, first=self.k)
 
 
@@ -293,7 +280,7 @@ GIVEN = (
 )
 
 
-@described
+@base.mechanism_class
 class ExponentialWithGap(NoisyRace[PureDP]):
     """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
 
@@ -325,7 +312,7 @@ class ExponentialWithGap(NoisyRace[PureDP]):
 
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     winner: Hashable = None
     work: Work = "adaptive"
 
@@ -335,13 +322,13 @@ class ExponentialWithGap(NoisyRace[PureDP]):
     probabilities = utility.winner_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        self._pay(check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale))
-        check_work(self.work)
+        self._pay(base.check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale))
+        base.check_work(self.work)
 
     def __repr__(self) -> str:
         """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
         words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
-        return record_of(self, words)
+        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -356,9 +343,9 @@ class ExponentialWithGap(NoisyRace[PureDP]):
         return GUMBEL
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, 1)
+        base.check_known_candidates(scores, 1)
         try:
-            check_known_candidates(scores, 2)
+            base.check_known_candidates(scores, 2)
         except ValueError:
             raise ValueError("a gap needs two candidates; with one there is nothing to choose") from None
         if self.winner is not None:
@@ -378,26 +365,26 @@ class ExponentialWithGap(NoisyRace[PureDP]):
         """R / epsilon, exactly."""
         return scores.range_sensitivity / Fraction(self.guarantee.epsilon)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         scale = self._scale(scores)
         if self.winner is not None:
             place = self._place(scores)
             gap = lead_of(scores._numbers, place, scale, source)
-            return Outcome([place], Extras(gaps=[gap], p_value=p_value_of(gap, scale)), (NOTE, GIVEN))
+            return base.Outcome([place], Extras(gaps=[gap], p_value=p_value_of(gap, scale)), (NOTE, GIVEN))
         finish = self._race(scores, source)
         gaps = finish.gaps()
-        return Outcome([int(finish.indices[0])], Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale)), (NOTE,))
+        return base.Outcome([int(finish.indices[0])], Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale)), (NOTE,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
-        scores, source = self._validate_public(scores, question), check_source(rng)
+        scores, source = self._validate_public(scores, question), base.check_source(rng)
         if self.winner is not None:
             place, scale = self._place(scores), self._scale(scores)
-            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(check_draws(draws))]
-            return Draws(np.full((len(gaps), 1), place), np.array(gaps))
-        return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in self._rows(scores, draws, source))
+            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(base.check_draws(draws))]
+            return base.Draws(np.full((len(gaps), 1), place), np.array(gaps))
+        return base.Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in self._rows(scores, draws, source))
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:
@@ -415,7 +402,7 @@ GUMBEL_VALUES_NOTE = (
 )
 
 
-@described
+@base.mechanism_class
 class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
     """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
 
@@ -444,7 +431,7 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
 
     k: int
     mu: InitVar[float | None] = None
-    budget: ApproxDP | GumbelDP = MISSING
+    budget: ApproxDP | GumbelDP = base.MISSING
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
@@ -453,8 +440,8 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, mu: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        check_work(self.work)
+        object.__setattr__(self, "k", base.check_k(self.k))
+        base.check_work(self.work)
         if mu is not None:
             if self.budget is not None:
                 raise bad_type("mu= says what it costs: leave $budget= out, or leave mu= out")
@@ -469,7 +456,7 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
                 "write $budget=ApproxDP(epsilon, delta)"
             )
         else:
-            self._pay(plain_budget(self.budget))
+            self._pay(base.plain_budget(self.budget))
 
     @property
     def name(self) -> str:
@@ -494,20 +481,20 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         promise = GumbelDP(self.budget.mu, self.k, scores.monotone)
         return promise, promise
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         finish = self._race(scores, source)
         values = finish.values()
         soft_max = values[0] - to_float(Fraction(EULER) * self.scale(scores))
         note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
-        return Outcome(finish.indices.tolist(), Extras(values=values, soft_max=soft_max), (note,))
+        return base.Outcome(finish.indices.tolist(), Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
-        races = self._rows(scores, draws, check_source(rng))
-        return Draws.of_rows((rows.indices, rows.values()) for rows in races).undo_negation(scores)
+        races = self._rows(scores, draws, base.check_source(rng))
+        return base.Draws.of_rows((rows.indices, rows.values()) for rows in races).undo_negation(scores)
 
 
 @lru_cache

@@ -15,18 +15,7 @@ from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import ball
 from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
-from shortlist.mechanisms import utility
-from shortlist.mechanisms.base import (
-    MISSING,
-    Draws,
-    Outcome,
-    check_draws,
-    check_known_candidates,
-    check_noise_keeps,
-    check_source,
-    described,
-    noise_for,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.mechanisms.sets import (
     CANONICAL,
@@ -40,12 +29,15 @@ from shortlist.mechanisms.sets import (
 )
 from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.sequences import SLOPE, ListSwitch, SequenceRace, Sequences, envelope_of, list_switch
+from shortlist.sampling.sets import LIST_SLOPE as SLOPE
+from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from flint import arb
+
+__all__ = ["GuardedListTopK", "JointTopK", "OrderedCanonicalTopK"]
 
 
 class BestList(BestOf):
@@ -80,22 +72,23 @@ class BestList(BestOf):
         """(the race of all lists of ranks, the candidate at each rank)."""
         steps, candidates = ladder(scores._numbers, self.k, gap=self.gap)
         rate = self._rate(scores) * steps.unit
-        return Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(envelope_of(steps, rate)), candidates
+        race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
+        return race, candidates
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         race, candidates = self._race(scores)
-        return Outcome(candidates[race.draw(source)].tolist())
+        return base.Outcome(candidates[race.draw(source)].tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         race, candidates = self._race(self._validate_public(scores, question))
-        rows: Indices = candidates[np.array(race.draw_many(check_source(rng), check_draws(draws)))]
+        rows: Indices = candidates[np.array(race.draw_many(base.check_source(rng), base.check_draws(draws)))]
         return rows
 
 
-@described
+@base.mechanism_class
 class JointTopK(BestList):
     """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
 
@@ -118,7 +111,7 @@ class JointTopK(BestList):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
     gap: ClassVar[bool] = False
@@ -132,7 +125,7 @@ class JointTopK(BestList):
         return GUMBEL
 
 
-@described
+@base.mechanism_class
 class OrderedCanonicalTopK(BestList):
     """The list s of k candidates with the largest N_s - epsilon loss(s) / (2 R), with independent noise N_s of scale 1.
 
@@ -161,7 +154,7 @@ class OrderedCanonicalTopK(BestList):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     noise: str | Noise | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/ordered-canonical.md#proof"
@@ -172,7 +165,7 @@ class OrderedCanonicalTopK(BestList):
         kind = self._kind
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
-        check_noise_keeps(kind, self.guarantee)
+        base.check_noise_keeps(kind, self.guarantee)
 
     @property
     def name(self) -> str:
@@ -180,10 +173,10 @@ class OrderedCanonicalTopK(BestList):
 
     @property
     def _kind(self) -> Noise:
-        return noise_for(self.noise, self.guarantee)
+        return base.noise_for(self.noise, self.guarantee)
 
 
-@described
+@base.mechanism_class
 class GuardedListTopK(Guarded):
     """Ordered canonical top-k, and one-shot top-k where wrong lists would crowd it out, under every budget.
 
@@ -213,7 +206,7 @@ class GuardedListTopK(Guarded):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
 
@@ -226,7 +219,7 @@ class GuardedListTopK(Guarded):
         return True
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
+        base.check_known_candidates(scores, self.k)
         self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is charged
 
     def _rate(self, scores: Scores) -> Fraction:
@@ -268,25 +261,25 @@ class GuardedListTopK(Guarded):
             return (GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
         if zcdp:
             return list_switch(steps, rate)
-        return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
+        return ListGuard(junk_of(steps, rate, junk_size(self.k)), SHARE, tau_of(self.k, d))
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         run = self._run(scores)
         race = run.race()
         places = None if race is None else race.draw(source)
         if places is not None:
-            return Outcome(run.candidates[places].tolist(), CANONICAL)
-        return Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
+            return base.Outcome(run.candidates[places].tolist(), CANONICAL)
+        return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """Independent draws, one row each, best first, for study and audit of public scores.
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
-        scores, source = self._validate_public(scores, question), check_source(rng)
-        run, draws = self._run(scores), check_draws(draws)
+        scores, source = self._validate_public(scores, question), base.check_source(rng)
+        run, draws = self._run(scores), base.check_draws(draws)
         race = run.race()
         sequences = [None] * draws if race is None else race.draw_many(source, draws)
         one_shot = np.array([one is None for one in sequences])
@@ -294,9 +287,9 @@ class GuardedListTopK(Guarded):
         ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
         rows[~one_shot] = run.candidates[ranks]
         rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
-        return Draws(rows, None, one_shot[:, None].astype(np.int64))
+        return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
 
-    def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
         chance: float = utility.distribution(self, scores, question).lists.in_order()
         return chance
@@ -339,7 +332,7 @@ class ListRace:
             return lists
         if lists == GUMBEL:
             return Sequences(self.steps, self.rate)
-        envelope = envelope_of(self.steps, self.rate)
+        envelope = sequence_envelope(self.steps, self.rate)
         if isinstance(lists, ListGuard):
             return SequenceRace(envelope, partial(GuardArrivalTime, lists, lists.a))
         return SequenceRace(envelope)
@@ -359,7 +352,7 @@ def tau_of(k: int, d: int) -> Fraction:
     return 2 + Fraction(math.floor(8 * math.log(max(crowd_of(k, d), 1.0))), 16)
 
 
-def held_by_junk(k: int) -> int:
+def junk_size(k: int) -> int:
     """A list that holds so many of the k best, or fewer, is junk: a public constant (Definition 191).
 
     A long list that misses a tenth of the best is no better than one-shot's.

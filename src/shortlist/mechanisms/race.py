@@ -29,40 +29,23 @@ from shortlist.exact.reals import (
     ranking,
 )
 from shortlist.exact.search import find_crossing
-from shortlist.mechanisms import utility
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budget,
-    Budgeted,
-    Outcome,
-    Paid,
-    check_budget,
-    check_draws,
-    check_k,
-    check_known_candidates,
-    check_noise,
-    check_noise_keeps,
-    check_source,
-    check_weights,
-    check_work,
-    described,
-    part_of,
-    record_of,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Finish, Rows, Work, race, race_many
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from flint import arb
+
+__all__ = ["NoisyMax", "OneshotTopK"]
 
 
 TINY = 1e-300
 """Below every epsilon that is told apart."""
 
 
-class NoisyRace(Budgeted[Paid]):
+class NoisyRace(base.Budgeted[base.Paid]):
     """The largest of x_i + N_i, with independent noise N_i of one scale: what all races share.
 
     A race says its noise and its scale by public facts alone, and what it shows beside its winners.
@@ -102,7 +85,7 @@ class NoisyRace(Budgeted[Paid]):
         return getattr(self, "k", 1)
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self._winners)
+        base.check_known_candidates(scores, self._winners)
 
     def _race(self, scores: Scores, source: Source) -> Finish:
         noise, scale = self._noise_for(scores)
@@ -112,17 +95,17 @@ class NoisyRace(Budgeted[Paid]):
     def _race_many(self, scores: Scores, draws: int, rng: Source | None) -> Indices:
         """The winners of independent races, one row each."""
         noise, scale = self._noise_for(scores)
-        source, count = check_source(rng), check_draws(draws)
+        source, count = base.check_source(rng), base.check_draws(draws)
         return race_many(scores.values, k=self._winners, scale=scale, noise=noise, source=source, draws=count)
 
     def _rows(self, scores: Scores, draws: int, source: Source) -> Iterator[Rows]:
         """Independent races with all that they tell, some rows at a time."""
         noise, scale = self._noise_for(scores)
-        return Field(scores.values, self._winners + self.losers, scale, noise).races(check_draws(draws), source)
+        return Field(scores.values, self._winners + self.losers, scale, noise).races(base.check_draws(draws), source)
 
 
-@described
-class OneshotTopK(NoisyRace[Budget]):
+@base.mechanism_class
+class OneshotTopK(NoisyRace[base.Budget]):
     """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
 
     Promise: epsilon-DP for the ordered list, for every named noise; under custom noise (`piecewise_noise`) only
@@ -152,7 +135,7 @@ class OneshotTopK(NoisyRace[Budget]):
     k: int
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     noise: str | Noise = "gumbel"
     work: Work = "adaptive"
 
@@ -163,8 +146,8 @@ class OneshotTopK(NoisyRace[Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_budget(epsilon, self.budget, scale, self.k))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_budget(epsilon, self.budget, scale, self.k))
         check_rounds(self.k, self.noise, self.guarantee, self.work)
 
     @property
@@ -173,7 +156,7 @@ class OneshotTopK(NoisyRace[Budget]):
 
     @property
     def _kind(self) -> Noise:
-        return check_noise(self.noise)
+        return base.check_noise(self.noise)
 
     @property
     def charge(self) -> Guarantee:
@@ -188,42 +171,42 @@ class OneshotTopK(NoisyRace[Budget]):
         """R / e, exactly."""
         return _scale(self.k, self.guarantee, scores.range_sensitivity)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
-        return Outcome(self._race(scores, source).indices.tolist())
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        return base.Outcome(self._race(scores, source).indices.tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         rows = self._race_many(self._validate_public(scores, question), draws, rng)
         return rows if self.ordered else np.sort(rows, axis=1)
 
 
-def check_rounds(k: int, noise: str | Noise, budget: Budget, work: Work) -> None:
+def check_rounds(k: int, noise: str | Noise, budget: base.Budget, work: Work) -> None:
     """Refuse what k rounds with this noise cannot be drawn by, or paid with."""
-    check_work(work)
-    check_noise_keeps(check_noise(noise), budget)
+    base.check_work(work)
+    base.check_noise_keeps(base.check_noise(noise), budget)
     if isinstance(budget, PureDP) and budget.epsilon / k == 0:
         raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
 
-def charge_of_rounds(k: int, noise: Noise, budget: Budget) -> Guarantee:
+def charge_of_rounds(k: int, noise: Noise, budget: base.Budget) -> Guarantee:
     """k rounds of bounded range, where the noise has one, which says more than the budget; otherwise the budget."""
     return _rounds(k, budget) if noise.bounded_range else budget
 
 
 @lru_cache
-def _rounds(k: int, budget: Budget) -> Guarantee:
+def _rounds(k: int, budget: base.Budget) -> Guarantee:
     return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k)
 
 
 @lru_cache
-def _scale(k: int, budget: Budget, range_sensitivity: Fraction) -> Fraction:
+def _scale(k: int, budget: base.Budget, range_sensitivity: Fraction) -> Fraction:
     return range_sensitivity / Fraction(epsilon_of_a_round(k, budget))
 
 
 @lru_cache
-def epsilon_of_a_round(k: int, budget: Budget) -> float:
+def epsilon_of_a_round(k: int, budget: base.Budget) -> float:
     """e, rounded down: epsilon / k for a pure budget, otherwise the largest of which k rounds fit the budget."""
     if isinstance(budget, ZCDP):
         if e := largest_range(budget.rho, k):
@@ -303,7 +286,7 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
 def winner_rate(budget: ApproxDP, m: int) -> float:
     """r = R / sigma, rounded down: D_a <= a r^2/2 + ln(m) / (a-1) (Cor 9 of the paper) is what is converted here."""
     return calibrate(
-        lambda r: ZCDP(up(Fraction(r) ** 2 / 2)), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m)))
+        lambda r: ZCDP(up(Fraction(r) ** 2 / 2)), ApproxDP(budget.epsilon, base.part_of(budget.delta, Fraction(1, m)))
     )
 
 
@@ -345,8 +328,8 @@ def _logarithms(prior: tuple[Fraction, ...]) -> Floats:
 NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
-@described
-class NoisyMax(NoisyRace[Budget | RenyiDP]):
+@base.mechanism_class
+class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 
     Promise: epsilon-DP for every noise but Gaussian; with Gumbel noise also epsilon-bounded range. R is the range
@@ -378,7 +361,7 @@ class NoisyMax(NoisyRace[Budget | RenyiDP]):
 
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     noise: str | Noise = "exponential"
     work: Work = "adaptive"
     prior: Sequence[float | Fraction] | None = None
@@ -391,16 +374,16 @@ class NoisyMax(NoisyRace[Budget | RenyiDP]):
         if self._is_gaussian and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
             self._pay(RenyiDP(self.budget.orders, self.budget.epsilons))  # itself, and no class made of it
         else:
-            self._pay(check_budget(epsilon, self.budget, scale))
+            self._pay(base.check_budget(epsilon, self.budget, scale))
         if self.prior is not None:
-            object.__setattr__(self, "prior", tuple(check_weights("prior", self.prior)))
+            object.__setattr__(self, "prior", tuple(base.check_weights("prior", self.prior)))
             if self.noise != "gumbel":
                 raise ValueError('prior= needs Gumbel noise, which turns a weight into odds: write noise="gumbel"')
         budget = self.guarantee
         if not self._is_gaussian:
             assert not isinstance(budget, RenyiDP), "only Gaussian noise takes it"
             return check_rounds(1, self.noise, budget, self.work)
-        check_work(self.work)
+        base.check_work(self.work)
         if not isinstance(budget, RenyiDP) and not (isinstance(budget, ApproxDP) and budget.delta and budget.epsilon):
             raise bad_value(
                 "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write $budget=ApproxDP(1.0, 1e-6), or "
@@ -410,7 +393,7 @@ class NoisyMax(NoisyRace[Budget | RenyiDP]):
     def __repr__(self) -> str:
         """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
         words = ("budget", "noise", "work") if self.prior is None else ("budget", "noise", "work", "prior")
-        return record_of(self, words)
+        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -427,7 +410,7 @@ class NoisyMax(NoisyRace[Budget | RenyiDP]):
 
     @property
     def _kind(self) -> Noise:
-        return GAUSSIAN if self._is_gaussian else check_noise(self.noise)
+        return GAUSSIAN if self._is_gaussian else base.check_noise(self.noise)
 
     @property
     def charge(self) -> Guarantee:
@@ -451,16 +434,16 @@ class NoisyMax(NoisyRace[Budget | RenyiDP]):
                 "prior= says one weight for each candidate in its order, and candidates counted from a table have "
                 "none: leave prior= out"
             )
-        check_known_candidates(scores, 1)
+        base.check_known_candidates(scores, 1)
         if self._is_gaussian:
             self._scale(scores)  # refused here, where divergences are too small for so many candidates
         if self.prior is not None and len(self.prior) != scores._size:
             raise ValueError(f"prior must have a weight for each of the {scores._size} candidates")
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         if self.prior is not None:
-            return Outcome([self._weighted_winner(self._contest(scores), source)])
-        return Outcome(self._race(scores, source).indices.tolist())
+            return base.Outcome([self._weighted_winner(self._contest(scores), source)])
+        return base.Outcome(self._race(scores, source).indices.tolist())
 
     def _contest(self, scores: Scores) -> Contest:
         values = scores._numbers
@@ -487,14 +470,14 @@ class NoisyMax(NoisyRace[Budget | RenyiDP]):
         return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + ahead)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
         if self.prior is None:
             return self._race_many(scores, draws, rng)[:, 0]
-        contest, source = self._contest(scores), check_source(rng)
-        return np.array([self._weighted_winner(contest, source) for _ in range(check_draws(draws))])
+        contest, source = self._contest(scores), base.check_source(rng)
+        return np.array([self._weighted_winner(contest, source) for _ in range(base.check_draws(draws))])
 
 
 def _as_fractions(prior: Sequence[float | Fraction] | None) -> tuple[Fraction, ...]:

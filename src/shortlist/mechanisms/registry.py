@@ -83,9 +83,7 @@ class Audited:
 class Entry:
     """A mechanism: how it is built, what the tables of the docs say of it, and how it is audited."""
 
-    kind: type
-    page: str
-    """In docs/mechanisms."""
+    kind: Any
     summary: str
     gives: str
     """What a release carries."""
@@ -94,6 +92,12 @@ class Entry:
     methods: tuple[Method, ...] = ()
     examples: Mapping[str, Example] = field(default_factory=dict)
     """More names for `shortlist audit`, each with a mechanism: of what is no method, or built otherwise there."""
+
+    @property
+    def page(self) -> str:
+        """In docs/mechanisms."""
+        proof: str = self.kind.proof
+        return proof.removeprefix("docs/mechanisms/").partition("#")[0]
 
 
 EXAMPLE_COUNTS = (9, 7, 4, 2, 1, 1, 0)
@@ -140,7 +144,7 @@ def _gaps(request: Request) -> TopKWithGaps | MeasuredTopK:
     return kind(k=request.size, budget=request.budget)
 
 
-def _measured(request: Request) -> MeasuredSet:
+def _set_with_values(request: Request) -> MeasuredSet:
     return MeasuredSet(k=request.size, budget=request.budget, limit=request.limit)
 
 
@@ -166,7 +170,6 @@ SPARSE_VECTORS: dict[str, dict[str, Any]] = {
 ENTRIES: tuple[Entry, ...] = (
     Entry(
         NoisyMax,
-        "noisy-max.md",
         "adds noise to every score and releases who is on top; permute-and-flip and the exponential mechanism",
         "one winner",
         "pure; zCDP and (ε, δ) with Gumbel noise, (ε, δ) with Gaussian noise",
@@ -187,7 +190,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         OneshotTopK,
-        "oneshot.md",
         "adds noise once to every score and releases the k largest; with Gumbel noise it is peeling",
         "k items in order",
         "pure; zCDP and (ε, δ) with Gumbel noise",
@@ -211,7 +213,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         JointTopK,
-        "joint.md",
         "the exponential mechanism over ordered sequences",
         "k items in order",
         "pure, zCDP, (ε, δ)",
@@ -227,7 +228,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         CanonicalTopK,
-        "canonical.md",
         "one noisy maximum over all sets of k",
         "a set of k",
         "pure; zCDP and (ε, δ) with Gumbel noise",
@@ -242,7 +242,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         GuardedTopK,
-        "guarded.md",
         "canonical top-k that falls back to one-shot where wrong sets would crowd out the right one",
         "a set of k, and which way it went",
         "pure, (ε, δ), zCDP",
@@ -258,7 +257,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         OrderedCanonicalTopK,
-        "ordered-canonical.md",
         "one noisy maximum over all lists of k, in which the right list leads by its gap",
         "k items in order",
         "pure; zCDP and (ε, δ) with Gumbel noise",
@@ -274,7 +272,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         GuardedListTopK,
-        "guarded-list.md",
         "ordered canonical top-k that falls back to one-shot where wrong lists would crowd out the right one",
         "k items in order, and which way it went",
         "pure, (ε, δ), zCDP",
@@ -290,7 +287,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         GumbelTopKValues,
-        "gumbel-values.md",
         "Gumbel noise once, the k largest noisy scores released as they are",
         "k items in order with noisy values",
         "(ε, δ)",
@@ -299,7 +295,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         NoisyHistogram,
-        "noisy-histogram.md",
         "noise on every capped count, and the k largest of the noisy counts: one price for every k",
         "k items in order with values",
         "pure, zCDP, (ε, δ)",
@@ -310,7 +305,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         TopKWithGaps,
-        "top-k-with-gaps.md",
         "the k largest noisy scores, and by how much each leads the next, free of charge",
         "k items in order with gaps",
         "pure",
@@ -319,7 +313,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         MeasuredTopK,
-        "top-k-with-gaps.md",
         "selects with half of epsilon, measures with the other, and combines measurements and gaps",
         "k items in order with values and gaps",
         "pure",
@@ -328,16 +321,14 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         MeasuredSet,
-        "measured.md",
         "selects a set with one part of the budget, and measures each of its members with the other",
         "at most k items in order of their noisy values, with margins",
         "pure, zCDP, (ε, δ)",
         Audited("race:law_of_measured_set", sees_level=True, one_by_one=True),
-        (Method("measured-set", _measured, domain="either", values=True),),
+        (Method("measured-set", _set_with_values, domain="either", values=True),),
     ),
     Entry(
         ExponentialWithGap,
-        "exponential-with-gap.md",
         "the exponential mechanism's winner with its lead, and how sure that lead makes it",
         "one winner with its gap and a p-value",
         "pure",
@@ -349,7 +340,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         SparseVector,
-        "sparse-vector.md",
         "which of many questions are above a threshold, one after another; those below are free",
         "answers with gaps, until k were above",
         "pure",
@@ -358,7 +348,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         HybridTopK,
-        "hybrids.md",
         "top-k with gaps in which a threshold runs as well: the list ends where it finishes",
         "at most k items in order with gaps; costs less if fewer",
         "pure",
@@ -367,7 +356,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         HybridSparseVector,
-        "hybrids.md",
         "the items above a noisy threshold, the k largest at most",
         "at most k items in order with gaps; costs less if fewer",
         "pure",
@@ -376,7 +364,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         StableTopK,
-        "stable.md",
         "chooses k where the gap is large, tests that the set is stable, and releases it without noise",
         "a set, or nothing; filled up to k if wanted",
         "(ε, δ), zCDP with a δ",
@@ -395,7 +382,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         LimitedDomainTopK,
-        "limited-domain.md",
         "a list of labels that come from the data, which ends at a noisy bar",
         "at most k items in order, and whether the bar ended them; costs less if fewer",
         "(ε, δ), zCDP with a δ",
@@ -417,7 +403,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         CanonicalLimitedDomain,
-        "canonical-limited-domain.md",
         "a set of labels that come from the data, in one round",
         "a set of at most k",
         "(ε, δ), zCDP with a δ",
@@ -435,7 +420,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         KeySet,
-        "keys.md",
         "every label whose noisy sum reaches a bar, from counts to which a person brings a capped part",
         "names with noisy counts, or a set",
         "(ε, δ), zCDP with a δ",
@@ -450,7 +434,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         NamesChoice,
-        "names-choice.md",
         "a noisy choice between sets, a list and a key set of names from the data, then the one that was chosen",
         "at most k items, and which way it went",
         "(ε, δ), zCDP with a δ",
@@ -468,7 +451,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         LargeGap,
-        "large-gap.md",
         "how many: the rank behind which the scores fall off",
         "a number k",
         "pure, zCDP, (ε, δ)",
@@ -477,7 +459,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         Quantile,
-        "quantile.md",
         "a median or other quantiles of one number per person, on a public grid of any size",
         "one point of the grid for each q",
         "pure, zCDP, (ε, δ)",
@@ -490,7 +471,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         PATE,
-        "pate.md",
         "the class that most teachers name, for a fixed number of queries",
         "one label",
         "zCDP, stated at a δ",
@@ -498,7 +478,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         MultiLabelPATE,
-        "pate.md",
         "the labels on which a stable majority of teachers agrees, for a fixed number of queries",
         "a set of labels, or none",
         "zCDP, stated at a δ",
@@ -516,7 +495,7 @@ def entry_of(subject: object) -> Entry | None:
     return next((entry for entry in ENTRIES if isinstance(subject, entry.kind)), None)
 
 
-def audited(subject: object) -> Audited | None:
+def audit_of(subject: object) -> Audited | None:
     """How a mechanism is audited; None for what is none of ours."""
     entry = entry_of(subject)
     return None if entry is None else entry.audited

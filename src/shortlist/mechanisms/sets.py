@@ -16,22 +16,7 @@ from shortlist._arrays import Indices, Runs, Values
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float
 from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
-from shortlist.mechanisms import utility
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budget,
-    Budgeted,
-    Draws,
-    Outcome,
-    check_budget,
-    check_draws,
-    check_k,
-    check_known_candidates,
-    check_noise_keeps,
-    check_source,
-    described,
-    noise_for,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.release import Extras
@@ -46,7 +31,9 @@ from shortlist.sampling.sets import (
     prepare_subsets,
     prepare_switch,
 )
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
+
+__all__ = ["CanonicalTopK", "GuardedTopK"]
 
 Loss = Literal["gap-aware", "paper", "rounded"]
 MOST_CLASSES = 1 << 26
@@ -56,7 +43,7 @@ NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
 
 
-class BestOf(Budgeted[Budget]):
+class BestOf(base.Budgeted[base.Budget]):
     """k items at once, by a choice among all sets or lists of k candidates: what these mechanisms share."""
 
     __slots__ = ()
@@ -71,11 +58,11 @@ class BestOf(Budgeted[Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        self._pay(check_budget(epsilon, self.budget))
+        object.__setattr__(self, "k", base.check_k(self.k))
+        self._pay(base.check_budget(epsilon, self.budget))
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
+        base.check_known_candidates(scores, self.k)
 
 
 class Guarded(BestOf):
@@ -91,7 +78,7 @@ class Guarded(BestOf):
         return ZCDP(self.guarantee.rho) if isinstance(self.guarantee, ZCDP) else self.guarantee
 
 
-@described
+@base.mechanism_class
 class CanonicalTopK(BestOf):
     """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
 
@@ -126,7 +113,7 @@ class CanonicalTopK(BestOf):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     gamma: float | Fraction | None = None
     noise: str | Noise | None = None
     loss: Loss = "gap-aware"
@@ -144,11 +131,11 @@ class CanonicalTopK(BestOf):
             )
         if self.loss == "rounded" and self.gamma not in (None, 0.5):
             raise ValueError('loss="rounded" is proved for gamma=0.5 alone: leave gamma= out')
-        check_noise_keeps(self._kind, self.guarantee)
+        base.check_noise_keeps(self._kind, self.guarantee)
 
     @property
     def _kind(self) -> Noise:
-        return noise_for(self.noise, self.guarantee)
+        return base.noise_for(self.noise, self.guarantee)
 
     @property
     def name(self) -> str:
@@ -165,7 +152,7 @@ class CanonicalTopK(BestOf):
         return False
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
+        base.check_known_candidates(scores, self.k)
         if (
             (self._kind not in (GUMBEL, EXPONENTIAL) or self.loss == "rounded")
             and self.gamma != 1
@@ -202,26 +189,26 @@ class CanonicalTopK(BestOf):
             return prepare_rounded(self._ranking(scores, values), self._kind, step)
         return prepare_subsets(self._ranking(scores, values), self._kind)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
-            return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
+            return base.Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
         counted = distinct_scores(scores)
         if counted is None:
-            return Outcome(np.sort(self._race(scores).draw(source)).tolist())
+            return base.Outcome(np.sort(self._race(scores).draw(source)).tolist())
         places = self._race(scores, runs_of(counted)).draw(source)
-        return Outcome(np.sort(positions_of(counted, places)).tolist())
+        return base.Outcome(np.sort(positions_of(counted, places)).tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
-        scores, source, number = self._validate_public(scores, question), check_source(rng), check_draws(draws)
+        scores, number = self._validate_public(scores, question), base.check_draws(draws)
         if self.k == scores._choosable:
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
-        return self._race(scores).draw_many(source, number)
+        return np.sort(self._race(scores).draw_many(base.check_source(rng), number), axis=1)
 
-    def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
+    def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
         return bounds
@@ -234,7 +221,7 @@ def distinct_scores(scores: Scores) -> Runs | CountedScores | None:
 
 
 @lru_cache
-def _rate(budget: Budget, range_sensitivity: Fraction) -> Fraction:
+def _rate(budget: base.Budget, range_sensitivity: Fraction) -> Fraction:
     return Fraction(epsilon_of_a_round(1, budget)) / range_sensitivity
 
 
@@ -265,13 +252,13 @@ def worth_delta(k: int) -> Fraction:
     return Fraction(7, 5) if k < 8 else Fraction(6, 5)
 
 
-def rate_of(budget: Budget) -> Fraction:
+def rate_of(budget: base.Budget) -> Fraction:
     """The epsilon that the sets are drawn with."""
     return Fraction(range_beside_switch(budget, SLOPE) if isinstance(budget, ZCDP) else budget.epsilon)
 
 
 @lru_cache
-def one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, Fraction]:
+def one_shot_of(budget: base.Budget, k: int, share: Fraction) -> tuple[Noise, Fraction]:
     """(noise of one-shot top-k, its e = R / scale) where the guard of hazard `share` has won: e is rounded down."""
     return _one_shot(budget, k, share, epsilon_of_a_round)
 
@@ -292,7 +279,7 @@ LEAST = math.exp(-60.0)
 
 
 def _one_shot(
-    budget: Budget, k: int, share: Fraction, calibrated: Callable[[int, ApproxDP], float]
+    budget: base.Budget, k: int, share: Fraction, calibrated: Callable[[int, ApproxDP], float]
 ) -> tuple[Noise, Fraction]:
     if isinstance(budget, ZCDP):
         return GUMBEL, Fraction(round_beside_switch(budget, k, SLOPE))
@@ -347,7 +334,7 @@ CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
 
 
-@described
+@base.mechanism_class
 class GuardedTopK(Guarded):
     """Canonical top-k, and one-shot top-k where wrong sets would crowd out the right one, under every budget.
 
@@ -377,7 +364,7 @@ class GuardedTopK(Guarded):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
 
@@ -394,7 +381,7 @@ class GuardedTopK(Guarded):
         return canonical_of(self.k, self.budget)
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
+        base.check_known_candidates(scores, self.k)
         public = self._guarding(scores)
         if public is not None:
             self._one_shot(scores, public.k, public.d)  # a budget that nothing fits is refused before it is booked
@@ -404,7 +391,7 @@ class GuardedTopK(Guarded):
             self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.guarantee, self.charge)
         )
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         counted = distinct_scores(scores) if self.k > 2 else None
         if counted is not None and self.k <= scores._choosable // 2:
             return self._draw_by_runs(scores, counted, source)
@@ -412,21 +399,21 @@ class GuardedTopK(Guarded):
         if run is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
         picked, used = run.draw(source)
-        return Outcome(picked.tolist(), used)
+        return base.Outcome(picked.tolist(), used)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """Independent draws, one sorted row each, for study and audit of public scores.
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
-        scores, source = self._validate_public(scores, question), check_source(rng)
+        scores, source = self._validate_public(scores, question), base.check_source(rng)
         run = self._run(scores)
         if run is None:
             rows = self._canonical.release_many(scores, draws=draws, rng=rng)
-            return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
-        return run.draw_many(source, check_draws(draws))
+            return base.Draws(rows, None, np.zeros((len(rows), 1), np.int64))
+        return run.draw_many(source, base.check_draws(draws))
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
@@ -448,16 +435,16 @@ class GuardedTopK(Guarded):
         finite = negate(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
-    def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> Outcome:
+    def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> base.Outcome:
         """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
         places = self._chooser(scores, runs_of(counted), public).draw(source)
         if places is not None:
-            return Outcome(positions_of(counted, places).tolist(), CANONICAL)
+            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
         fallback = self._one_shot(scores, public.k, public.d)
-        return Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
+        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
@@ -532,16 +519,18 @@ class GuardedRace:
         picked[places] = True
         return self.chosen[~picked if self.mirrored else picked], used
 
-    def draw_many(self, source: Source, draws: int) -> Draws:
+    def draw_many(self, source: Source, draws: int) -> base.Draws:
         """Independent draws: sorted rows, and 1 where one-shot was used."""
-        rows, one_shot = self.guard.draw_many(source, draws)
-        winners = self.fallback.draw_many(self.finite, self.guard.ranking.k, source, int(one_shot.sum()))
+        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
+        one_shot = np.array([one is None for one in sets])
+        rows = np.sort([np.zeros(k, np.int64) if one is None else one for one in sets], axis=1)
+        winners = self.fallback.draw_many(self.finite, k, source, int(one_shot.sum()))
         rows[one_shot] = np.sort(winners, axis=1)
         if self.mirrored:
             picked = np.ones((draws, len(self.chosen)), np.bool_)
             np.put_along_axis(picked, rows, False, axis=1)
             rows = np.nonzero(picked)[1].reshape(draws, -1)
-        return Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
+        return base.Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
 
 
 @lru_cache
@@ -557,13 +546,13 @@ def share_of(k: int, d: int) -> Fraction:
     return Fraction(max(1, math.floor(256 * min(0.25, 1.2 / math.sqrt(crowd)))), 256)
 
 
-def rho_of(k: int, budget: Budget) -> Fraction:
+def rho_of(k: int, budget: base.Budget) -> Fraction:
     """Sets with an expected recall below rho are junk: a public constant (Definition 72, 169, 171)."""
     starts, levels = JUNK_LEVELS[type(budget)]
     return levels[bisect_right(starts, k)]
 
 
-def gamma_of(k: int, budget: Budget) -> Fraction:
+def gamma_of(k: int, budget: base.Budget) -> Fraction:
     """g, the weight of the worst score inside a set, the best outside having 1 - g: a public rule (Definition 251)."""
     return Fraction(3, 5) if k <= MOST_TILTED and not isinstance(budget, ZCDP) else Fraction(1, 2)
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, sorted_rows
+from shortlist._arrays import Indices, sort_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.curves import range_rho
 from shortlist.errors import bad_value
@@ -29,7 +29,9 @@ from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.unknown_domain import LimitedSets
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
+
+__all__ = ["CanonicalLimitedDomain", "LimitedDomainTopK"]
 
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
 """Shares of delta for the conversion, among which the best is taken: by public numbers alone. At 0 rounds add up."""
@@ -147,7 +149,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
     _describe_end = _describe_bar
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores.
 
@@ -156,10 +158,10 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
         scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
         candidates = base.listing(scores.values, self._limit)
         rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
-        return rows if self.ordered else sorted_rows(rows)
+        return rows if self.ordered else sort_rows(rows)
 
 
-@base.described
+@base.mechanism_class
 class LimitedDomainTopK(_WorkingList):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
@@ -241,9 +243,7 @@ class LimitedDomainTopK(_WorkingList):
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
         return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def offset(self) -> float:
@@ -288,7 +288,7 @@ class LimitedDomainTopK(_WorkingList):
             return ThinnedRange(e, rounds, delta)
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
-    def _kept(self, outcome: base.Outcome) -> Guarantee:
+    def _final_charge(self, outcome: base.Outcome) -> Guarantee:
         assert outcome.indices is not None
         return self._cost(min(len(outcome.indices) + 1, self.k))
 
@@ -352,7 +352,7 @@ MOST_CLASSES = 1 << 24
 """k times limit at most: so many classes of sets may have to be weighed."""
 
 
-@base.described
+@base.mechanism_class
 class CanonicalLimitedDomain(_WorkingList):
     """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
 
@@ -415,9 +415,7 @@ class CanonicalLimitedDomain(_WorkingList):
     def charge(self) -> ThinnedRange:
         return ThinnedRange(self._round, 1, self.guarantee.delta)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _round(self) -> float:

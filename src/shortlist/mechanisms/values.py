@@ -12,50 +12,33 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist.errors import bad_type, bad_value
-from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
+from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
-from shortlist.exact.reals import floor_of, floor_to_float, total
+from shortlist.exact.reals import floor_of, floor_to_float
 from shortlist.exact.search import bisect
 from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
-from shortlist.mechanisms import utility
-from shortlist.mechanisms.base import (
-    MISSING,
-    Budget,
-    Budgeted,
-    Draws,
-    Outcome,
-    Request,
-    check_budget,
-    check_draws,
-    check_k,
-    check_known_candidates,
-    check_limit,
-    check_source,
-    check_work,
-    described,
-    part_of,
-    plain_budget,
-)
+from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offers_choice
 from shortlist.mechanisms.race import NoisyRace
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
-from shortlist.sampling.uniforms import WordStream, shuffle
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from shortlist.utility.quality import Quality
 
+__all__ = ["MeasuredSet", "NoisyHistogram"]
+
 HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
-@described
-class NoisyHistogram(NoisyRace[Budget]):
+@base.mechanism_class
+class NoisyHistogram(NoisyRace[base.Budget]):
     """Noise on every count, the k largest released in order with their values: whole numbers, one price for every k.
 
     Promise: the budget, for scores of which one person, added, moves `most` at most, all in one direction and each by
@@ -85,7 +68,7 @@ class NoisyHistogram(NoisyRace[Budget]):
     k: int
     most: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = MISSING
+    budget: Guarantee = base.MISSING
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-histogram.md#proof"
@@ -93,10 +76,10 @@ class NoisyHistogram(NoisyRace[Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "k", base.check_k(self.k))
         object.__setattr__(self, "most", check_cap(self.most))
-        check_work(self.work)
-        self._pay(check_budget(epsilon, self.budget))
+        base.check_work(self.work)
+        self._pay(base.check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -125,7 +108,7 @@ class NoisyHistogram(NoisyRace[Budget]):
         return noisy.noise, noisy.scale
 
     def _check(self, scores: Scores) -> None:
-        check_known_candidates(scores, self.k)
+        base.check_known_candidates(scores, self.k)
         if scores.neighbours != "add-remove":
             raise ValueError('a cap bounds what adding a person does: write neighbours="add-remove"')
         if scores.from_table and (scores.most is None or scores.most > self.most):
@@ -137,24 +120,24 @@ class NoisyHistogram(NoisyRace[Budget]):
         if (numbers.values if isinstance(numbers, Runs) else numbers).dtype.kind == "f":
             raise TypeError("a histogram is of whole numbers: give counts as integers, not as floats")
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         noisy, finish = self.noise(scores), self._race(scores, source)
-        values = [float(floor_of(total(score + HALF, [term]))) for score, term in finish.finishes()]
+        values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
         one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
         extras = Extras(values=values, margins=[one] * len(values))
-        return Outcome(finish.indices.tolist(), extras, (self._note(scores),))
+        return base.Outcome(finish.indices.tolist(), extras, (self._note(scores),))
 
     def _note(self, scores: Scores) -> str:
         way = "low" if scores._negated else "high"
         return f"whoever is on the list because its noise was {way} is shown too {way}"
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
-        races = self._rows(scores, draws, check_source(rng))
-        return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).undo_negation(scores)
+        races = self._rows(scores, draws, base.check_source(rng))
+        return base.Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).undo_negation(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +161,7 @@ WIDE_EPSILON = 2.0**40
 
 
 @lru_cache
-def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> RoundedNoise:
+def histogram_noise(budget: base.Budget, most: int, sensitivity: Fraction) -> RoundedNoise:
     """For scores of which one person moves `most` at most, each by the sensitivity at most.
 
     Laplace noise of scale m Delta / epsilon, or Gaussian noise of deviation sqrt(m) Delta / mu; of the two that an
@@ -223,7 +206,7 @@ def _between(low: float, high: float) -> float | None:
 def check_cap(most: object) -> int:
     """A whole number of candidates that one person counts for."""
     try:
-        return check_k(most)
+        return base.check_k(most)
     except TypeError:
         raise bad_type("$most must be a whole number, for example $most=3") from None
     except ValueError:
@@ -259,8 +242,8 @@ class Parts:
         return scale
 
 
-@described
-class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
+@base.mechanism_class
+class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
     """At most k items, selected with one part of the budget, and a fresh noisy measurement of each with the other.
 
     Selection is `GuardedTopK`, as without values, or for candidates that come from the data `NamesChoice` without key
@@ -302,15 +285,15 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "k", base.check_k(self.k))
         if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
             raise bad_type("$budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
         budget: PureDP | ZCDP | ApproxDP = self.budget
-        self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else plain_budget(budget))
+        self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else base.plain_budget(budget))
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
             raise bad_value("the budget must be greater than 0, for example $budget=ApproxDP(1.0, 1e-6)")
         if self.limit is not None:
-            object.__setattr__(self, "limit", check_limit(self.limit, self.k))
+            object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
 
     @property
     def name(self) -> str:
@@ -322,7 +305,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
 
     def _parts(self, public: bool) -> Parts:
         """The parts of the budget, each rounded so that together they fit."""
-        return _shared(self, public)
+        return _parts_of(self, public)
 
     def _share(self, public: bool) -> Parts:
         budget = self.guarantee
@@ -331,12 +314,12 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
             rest = Fraction(budget.rho) - Fraction(names)
             return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
         delta = getattr(budget, "delta", 0.0)
-        share = MEASURED_HALF if public else min(THIRD, _balanced(self.k, delta))
+        share = MEASURED_HALF if public else min(THIRD, _least_error_share(self.k, delta))
         names = floor_to_float((1 - share) * Fraction(budget.epsilon))
         rest = Fraction(budget.epsilon) - Fraction(names)
         if isinstance(budget, PureDP):
             return Parts(self._selection(PureDP(names), public), rest, None)
-        half = part_of(budget.delta, MEASURED_HALF)
+        half = base.part_of(budget.delta, MEASURED_HALF)
         if self.k <= FEW or not half:  # the least of all deltas has no half
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         rate = gaussian_rate(float(rest), half)  # nearly: it is certified where it is taken
@@ -347,7 +330,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     def _selection(self, budget: PureDP | ZCDP | ApproxDP, public: bool) -> Selection:
         if public:
             return GuardedTopK(k=self.k, budget=budget)
-        request = Request(self.k, budget, public=False, limit=self.limit)
+        request = base.Request(self.k, budget, public=False, limit=self.limit)
         return choice_of(request) if offers_choice(request) else list_of(request)
 
     def _check(self, scores: Scores) -> None:
@@ -355,12 +338,12 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
             raise bad_value("names that come from the data need a delta: write $budget=ApproxDP(1.0, 1e-6)")
         self._parts(scores.public).selection._check(scores)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         parts = self._parts(scores.public)
         outcome = parts.selection._draw(scores, source)
         members = outcome.indices or []
         if not members:
-            return Outcome([], replace(outcome.extras, values=[], margins=[]), outcome.notes)
+            return base.Outcome([], replace(outcome.extras, values=[], margins=[]), outcome.notes)
         scale = parts.noise(len(members), scores.largest_sensitivity)
         values = self._noisy(scores._sequence[np.array(members)], parts, scale, source)
         order = sorted(shuffle(len(members), WordStream(source)), key=lambda i: -values[i])
@@ -370,7 +353,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         notes = (
             () if scores.public else outcome.notes
         )  # that all were released and nothing spent is not so when measured
-        return Outcome([members[i] for i in order], extras, notes)
+        return base.Outcome([members[i] for i in order], extras, notes)
 
     def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:
         """Each number with fresh noise; whole ones stay whole."""
@@ -387,13 +370,13 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         return pure_margin(scale, whole=whole)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Draws:
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
+    ) -> base.Draws:
         """The positions and values of independent draws, largest value first, for study and audit of public scores."""
-        scores, source, count = self._validate_public(scores, question), check_source(rng), check_draws(draws)
+        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
         parts, values = self._parts(scores.public), scores.values
         sets = parts.selection.release_many(scores, draws=count, rng=source)
-        table = (sets.indices if isinstance(sets, Draws) else sets).reshape(count, -1)
+        table = (sets.indices if isinstance(sets, base.Draws) else sets).reshape(count, -1)
         rows, reals = np.full(table.shape, -1, np.int64), np.full(table.shape, np.nan)
         sizes = np.count_nonzero(table >= 0, axis=1)
         for n in np.unique(sizes[sizes > 0]).tolist():
@@ -404,31 +387,31 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
             order: Indices = np.lexsort((source.words(noisy.size).reshape(noisy.shape), -noisy), axis=1)
             rows[here, :n] = np.take_along_axis(members, order, axis=1)
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
-        return Draws(rows, reals).undo_negation(scores)
+        return base.Draws(rows, reals).undo_negation(scores)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
-        selection, scores = self._selected(scores, question)
+        selection, scores = self._selection_for(scores, question)
         return selection.success_probability(scores)
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the names (Definition 118): that of the selection."""
-        selection, scores = self._selected(scores, question)
+        selection, scores = self._selection_for(scores, question)
         return selection.quality(scores)
 
-    def _selected(self, scores: object, question: ScoreWords) -> tuple[Selection, Scores]:
+    def _selection_for(self, scores: object, question: QuestionOptions) -> tuple[Selection, Scores]:
         """Who selects, and from what: measuring changes nothing of who is named."""
         scores = self._validate_public(scores, question)
         return self._parts(scores.public).selection, scores
 
 
 @lru_cache
-def _shared(mechanism: MeasuredSet, public: bool) -> Parts:
+def _parts_of(mechanism: MeasuredSet, public: bool) -> Parts:
     """`_share`, remembered: the same for the same public facts, and to find it may take long."""
     return mechanism._share(public)
 
 
-def _balanced(k: int, delta: float) -> Fraction:
+def _least_error_share(k: int, delta: float) -> Fraction:
     """The share of epsilon that makes the sum of the bar and of the error least: sqrt C / (sqrt A + sqrt C).
 
     The bar of a set of labels from the data is about A / epsilon, the error of k counts C / epsilon.

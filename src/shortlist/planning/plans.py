@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values, installed_frame
+from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
@@ -24,10 +24,10 @@ from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import in_full
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import CURRENCIES, DOMAINS, Contestant, Currency, Goal, affordable, contestants, cost
-from shortlist.planning.search import TYPICAL, least_epsilon_of_a_list, least_with_slope, race_of_a_list
-from shortlist.scores import Scores, ScoreWords, as_scores
-from shortlist.utility.effort import searching
+from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
+from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
+from shortlist.utility.quality import searching
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +155,7 @@ class Plan:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
+        return nw.from_dict(self.columns(), backend=find_frame_library()).to_native()
 
     def to_json(self) -> dict[str, Any]:
         """One object for programs: `rows` best first; what is not a number is null."""
@@ -263,7 +263,7 @@ EXAMPLES = "'zipf:1.1', 'geometric:0.9' or 'flat:200'"
 MOST_ITEMS = 10_000_000
 
 
-def shaped(shape: object, items: object, users: object, k: int) -> Indices:
+def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indices:
     """How many users hold each item, the most popular first.
 
     * ``zipf:S``: users / i^S hold the i-th item;
@@ -277,7 +277,7 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     >>> shaped("flat:20", 4, 120, 2)
     array([120, 120, 100, 100])
     """
-    kind, value = _parsed(shape)
+    kind, value = _parse_shape(shape)
     number, people = count("items", items), count("users", users)
     if number > MOST_ITEMS:
         raise bad_value(f"$items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
@@ -296,7 +296,7 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     return np.floor(counts).astype(np.int64)
 
 
-def _parsed(shape: object) -> tuple[str, float]:
+def _parse_shape(shape: object) -> tuple[str, float]:
     word = shape if isinstance(shape, str) else ""
     kind, _, text = word.partition(":")
     try:
@@ -353,13 +353,8 @@ LEAST_DELTA = 1e-100
 """A delta below this changes no plan but for the worse: nothing is left of it when it is shared."""
 BOUNDS = {"top": least_epsilon, "recall": least_epsilon_for_recall}
 """No pure budget below reaches the target: for these goals that is proved."""
-SINGLE = (("zcdp",), ("approx",))
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
-STEEP = 25.0
-"""A slope beyond this is not believed of another mechanism: where one collapses its neighbours do not."""
-Place = tuple[float, float]
-"""Where a search ended, and how fast the log odds grow there."""
 
 
 def plan(
@@ -377,7 +372,7 @@ def plan(
     domain: str | Iterable[str] = DOMAINS,
     ordered: bool = False,
     most: int | None = None,
-    **question: Unpack[ScoreWords],
+    **question: Unpack[QuestionOptions],
 ) -> Plan:
     """The epsilon that each mechanism needs for a target, or how far each gets with an epsilon; best first.
 
@@ -437,14 +432,14 @@ def plan(
         raise bad_value(f"$delta must be at least {LEAST_DELTA:g} and below 1/2: write $delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(data), flag("ordered", ordered)
-    shared = None if data._capped is None else data._capped.most
+    shared = None if data._weights is None else data._weights.most
     entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
                 if (data.public if place == "known" else counts) and aim in one.row.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
-    trail = Trail(bound, aim == "recall" and _none_is_wrong(data.values, size))
+    starts = Starts(bound)
     with searching(aim) if spent is None else nullcontext():
         by_entrant = {
-            i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, trail) for i in _simplest(entrants)
+            i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, starts) for i in _simplest(entrants)
         }
     rows = [row for i in range(len(entrants)) for row in by_entrant[i]]
     if not rows:
@@ -463,45 +458,27 @@ def _simplest(entrants: list[Contestant]) -> list[int]:
     return sorted(range(len(entrants)), key=lambda i: entrants[i].rounds == 1)
 
 
-class Trail:
-    """Where searches begin, and the slope they believe: what others have needed, or at first above the bound.
+class Starts:
+    """Where searches begin: where the last one of their kind ended, or at first above the bound."""
 
-    A law whose parameter is the pure epsilon begins where the last one of its kind ended. One that has a single looser
-    currency, as guarded ones have, falls back on rounds there: it begins at the least that anybody has paid in it.
-    """
-
-    def __init__(self, bound: float | None, free: bool = False) -> None:
-        self.free = free
-        """Whether every k of a public list reach the target: then nothing is needed, and nothing sought."""
+    def __init__(self, bound: float | None) -> None:
         self._bound = bound or 0.1
-        self._last: dict[tuple[str, bool, bool], Place] = {}
-        self._paid: dict[tuple[str, bool, str], Place] = {}
+        self._last: dict[tuple[str, bool, bool], float] = {}
 
-    def start(self, one: Contestant) -> tuple[Place, float]:
-        """(a pure epsilon, or the epsilon or range of its currency, and a slope; how far in ln of it to the next)."""
-        if one.currencies in SINGLE:
-            kinds = (True,) if one.row.ordered else (True, False)
-            paid = [place for kind in kinds if (place := self._paid.get((one.row.domain, kind, one.currencies[0])))]
-            if paid:
-                return min(paid), 0.15
-        last, rounds = self._last, one.rounds > 1
-        if place := last.get((one.row.domain, one.row.ordered, rounds)):
-            return place, 0.15
-        if one.row.ordered and not rounds and (place := last.get((one.row.domain, False, False))):
-            return (2 * place[0], place[1]), 0.3  # a list in one round needs about twice what its set does
-        if rounds and (place := last.get(("known", one.row.ordered, True))):
-            return (2 * place[0], place[1]), 0.7  # rounds and a bar need one to three times what rounds do
-        return (self._bound * (6.0 if one.row.ordered else 1.3), TYPICAL), 0.7
+    def start(self, one: Contestant) -> tuple[float, float]:
+        """(a pure epsilon, or the epsilon or range of its currency; how far in ln of it to the next)."""
+        last, rounds, domain, ordered = self._last, one.rounds > 1, one.row.domain, one.row.ordered
+        if p := last.get((domain, ordered, rounds)):
+            return p, 0.15
+        if ordered and not rounds and (p := last.get((domain, False, False))):
+            return 2 * p, 0.3  # a list in one round needs about twice what its set does
+        if rounds and (p := last.get(("known", ordered, True))):
+            return 2 * p, 0.7  # rounds and a threshold need one to three times what rounds do
+        return self._bound * (6.0 if ordered else 1.3), 0.7
 
-    def add(self, one: Contestant, p: float, slope: float) -> None:
+    def add(self, one: Contestant, p: float) -> None:
         if 0 < p <= MOST:
-            self._last[one.row.domain, one.row.ordered, one.rounds > 1] = p, slope
-
-    def pay(self, row: PlanRow, slope: float) -> None:
-        p = row.epsilon if row.budget == "approx" else math.sqrt(8 * row.rho) if row.rho <= MOST else 0.0
-        place = (row.domain, row.ordered, row.budget)
-        if 0 < p <= min(MOST, self._paid.get(place, (MOST, 0.0))[0]):
-            self._paid[place] = p, slope
+            self._last[one.row.domain, one.row.ordered, one.rounds > 1] = p
 
 
 def _rows(
@@ -512,52 +489,45 @@ def _rows(
     epsilon: float | None,
     delta: float,
     currencies: tuple[str, ...],
-    trail: Trail,
+    starts: Starts,
 ) -> list[PlanRow]:
     """The rows of one contestant: one search, or one law for each budget."""
-    usable = [currency for currency in one.currencies if currency in currencies]
-    if not usable:
-        return []
+    # where nothing that can be chosen is wrong, nothing is needed and nothing sought
+    free = goal == "recall" and one.row.domain == "known" and _none_is_wrong(scores.values, one.request.size)
 
-    def needed(currency: Currency, target: float) -> Place:
-        if trail.free and one.row.domain == "known":
-            return 0.0, TYPICAL
-        own, ((start, slope), step) = one.own_delta(currency, delta), trail.start(one)
+    def least(currency: Currency, target: float) -> float:
+        own, (start, step) = one.own_delta(currency, delta), starts.start(one)
+        if free:
+            return 0.0
         if one.splits_delta:
             race = race_of_a_list(scores, goal, one.rounds)
-            near = (start, min(slope, STEEP)), step
-            return least_epsilon_of_a_list(race, one.rounds, own, target, near, width=WIDTH, most=MOST), slope
-        p, slope = least_with_slope(
-            lambda p: one.reach(scores, goal, p, own),
-            target,
-            start=start,
-            step=step,
-            width=WIDTH,
-            slope=min(slope, STEEP),
-        )
-        trail.add(one, p, slope)
-        return math.inf if p > MOST else p, slope
+            return least_epsilon_of_a_list(race, one.rounds, own, target, start, step, width=WIDTH, most=MOST)
+
+        def reach(p: float) -> float:
+            return one.reach(scores, goal, p, own)
+
+        p = least_epsilon_reaching(reach, target, start=start, step=step, width=WIDTH)
+        starts.add(one, p)
+        return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []
-    solutions: dict[float, Place] = {}
+    solutions: dict[float, float] = {}
     every: dict[Goal, float] = {}
-    slope = TYPICAL
-    for currency in usable:
+    for currency in one.currencies:
+        if currency not in currencies:
+            continue
         own = one.own_delta(currency, delta) if one.row.domain == "unknown" else 0.0
         if target is not None:
             if own not in solutions:
-                solutions[own] = needed(currency, target)
-            p, slope = solutions[own]
-            (paid, rho), got = cost(one, currency, p, delta), target
+                solutions[own] = least(currency, target)
+            (paid, rho), got = cost(one, currency, solutions[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
             every = one.qualities(scores, p, one.own_delta(currency, delta))
             paid, got = epsilon or 0.0, every[goal]
         used = 0.0 if currency == "pure" else delta
-        rows.append(
-            PlanRow(one.label, one.row.method, currency, one.row.domain, one.row.ordered, paid, rho, used, got, **every)
-        )
-        trail.pay(rows[-1], slope)
+        row, label = one.row, one.label
+        rows.append(PlanRow(label, row.method, currency, row.domain, row.ordered, paid, rho, used, got, **every))
     return rows
 
 
@@ -568,7 +538,7 @@ def _question(
     shape: str | None,
     scores: object,
     most: int | None,
-    question: ScoreWords,
+    question: QuestionOptions,
 ) -> tuple[Scores, str, int | None]:
     """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):
@@ -586,13 +556,13 @@ def _question(
         if cap is not None and not _are_counts(data):
             raise bad_value("$most is for counts of people, whole numbers and one person added or removed")
         names = "" if data.public else ", names not public"
-        return data, f"top {k} of {len(data):,} given scores{names}{_capped(cap)}", cap
+        return data, f"top {k} of {len(data):,} given scores{names}{_cap_text(cap)}", cap
     if question:
         raise bad_type(f"{', '.join(question)}: for $scores= only; a shape is counts, one user added or removed")
-    values = shaped(shape, items, users, k)
+    values = counts_of_shape(shape, items, users, k)
     if cap is not None and (held := int(values.sum())) > cap * int(users or 0):
         values = np.floor(values * (cap * int(users or 0) / held)).astype(np.int64)
-    described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_capped(cap)}"
+    described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_cap_text(cap)}"
     return Scores(values, monotone=True), described, cap
 
 
@@ -602,7 +572,7 @@ def _none_is_wrong(values: Values, k: int) -> bool:
     return bool(finite[-k] == finite[0])
 
 
-def _capped(most: int | None) -> str:
+def _cap_text(most: int | None) -> str:
     return "" if most is None else f", at most {most} a person"
 
 

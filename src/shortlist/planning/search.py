@@ -15,7 +15,6 @@ from shortlist.mechanisms.unknown_domain import LimitedDomainTopK, default_limit
 from shortlist.planning.rows import SLACK, Goal
 from shortlist.privacy import ApproxDP, BoundedRange, ThinnedRange
 from shortlist.scores import Scores
-from shortlist.utility.effort import rough
 from shortlist.utility.unknown_domain import BarredRace
 
 LEAST, MOST = -100.0, 27.0
@@ -26,129 +25,29 @@ STEEPEST = 700.0
 SMOOTH = 6
 """So many tries follow the curve through the nearest three; what is not smooth is then sought between two points."""
 
-SHORT = 0.35
-"""How far below the least epsilon rough laws look at last, in widths: a little must be lacking there."""
-SPARE = 0.1
-"""How far above it an exact law looks."""
-ALONG = 12
-"""So many rough tries at most follow the curve from the start."""
-NEAR = 20.0
-"""Two tries so many widths apart say the slope between them."""
-TYPICAL = 4.0
-"""The log odds grow by so much to a factor of e, until two tries tell."""
-
 
 def least_epsilon_reaching(
     quality: Callable[[float], float], target: float, *, start: float = 1.0, width: float = 1e-4, step: float = 0.7
 ) -> float:
     """The least epsilon at which an increasing chance or share reaches `target`, from above; infinite if none does.
 
-    Rounded up by less than the relative `width`. The first try is `start`, the next `step` from it in ln epsilon, and
-    so on by longer steps until the target lies between; then by the curve through the nearest three. It runs over ln
-    epsilon and the log odds, in which the qualities of all mechanisms are nearly straight lines.
-
-    Rough laws say where to look, and an exact one whether that is enough: what is returned was tried exactly. Where a
-    little was lacking by a rough law, less than a width below, and the exact law agrees with it to a fifth of the
-    width, that is the answer; if they differ by more, the search runs once more by exact laws alone.
+    Rounded up by less than the relative `width`; what is returned was tried. The first try is `start`, the next `step`
+    from it in ln epsilon, and so on by longer steps until the target lies between; then by the curve through the
+    nearest three. It runs over ln epsilon and the log odds, in which the qualities of all mechanisms are nearly
+    straight lines.
 
     Examples
     --------
     >>> round(least_epsilon_reaching(lambda e: e / (1 + e), 0.9), 3)  # the odds are e
     9.0
     """
-    return least_with_slope(quality, target, start=start, width=width, step=step)[0]
-
-
-def least_with_slope(
-    quality: Callable[[float], float], target: float, *, start: float, width: float, step: float, slope: float = TYPICAL
-) -> tuple[float, float]:
-    """The same, and how fast the log odds grow there with ln epsilon; a `slope` is believed until two tries tell."""
-    goal = _log_odds(target)
-
-    def lack(log_epsilon: float) -> float:
-        return goal - _log_odds(quality(math.exp(log_epsilon)))
-
-    with rough():
-        tried = dict[float, float]()
-        near = _along(lack, math.log(start), tried, width, step, slope)
-        near = near or _between(lack, math.log(start), tried, width, step)
-    if near is None:
-        return _searched(lack, math.log(start), width, step), slope
-    slope, left, end = near
-    for _ in range(2):
-        exact = lack(end)
-        if exact <= 0 and abs(exact + left) < 0.2 * slope * width:  # then a little is lacking where rough laws said so
-            return math.exp(end), slope
-        if not 0 < exact < 0.5 * slope * width:
-            break
-        end, left = end + exact / slope + SPARE * width, SPARE * slope * width  # not a width above what is not enough
-    return _searched(lack, end, width, 0.5 * width), slope
-
-
-def _along(
-    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float, slope: float
-) -> tuple[float, float, float] | None:
-    """(the slope, what is left over at a point, the point), along the curve through what was tried; None if it is none.
-
-    Less than a width below it something was tried, and a little was lacking.
-    """
-    low, high = -math.inf, math.inf
-    for _ in range(ALONG):
-        value = tried[here] = lack(here)
-        low, high = (max(low, here), high) if value > 0 else (low, min(high, here))
-        near = sorted(tried, key=lambda x: abs(tried[x]))[:3]
-        if len(near) > 1:
-            slope = (tried[near[0]] - tried[near[1]]) / (near[1] - near[0])
-            told = near[0] == here or abs(near[1] - near[0]) <= NEAR * width  # a slope that far points say misleads
-            if told and 0 < tried.get(low, math.inf) < (1 - 2 * SPARE) * slope * width:
-                return slope, SPARE * slope * width, low + tried[low] / slope + SPARE * width
-        here = _next(tried, near, slope, step) - SHORT * width
-        if not low < here < high:
-            step *= 2.0
-            here = (low + high) / 2 if math.isfinite(high - low) else low + step if value > 0 else high - step
-        if not LEAST < here < MOST:
-            return None
-    return None
-
-
-def _next(tried: dict[float, float], near: list[float], slope: float, step: float) -> float:
-    """Where the curve through the nearest crosses, if that is not far from them; else no number."""
-    if abs(tried[near[0]]) >= STEEPEST / 2 or not 0 < slope < math.inf:
-        return math.nan
-    aim = _zero(tried, near) if len(near) > 1 else near[0] + tried[near[0]] / slope
-    return min(max(aim, near[0] - 4 * step), near[0] + 4 * step) if aim == aim else aim
-
-
-def _between(
-    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float
-) -> tuple[float, float, float] | None:
-    """The same, between a point where something is lacking and one where nothing is; None where they do not say."""
-    place = math.log(_searched(lack, here, 0.5 * width, step, tried) or math.inf)
-    if not LEAST < place < MOST:
-        return None
-    end = place + SPARE * width
-    at_end, below = lack(end), lack(end - 0.95 * width)
-    return ((below - at_end) / (0.95 * width), -at_end, end) if at_end <= 0 < below else None
-
-
-def _searched(
-    law: Callable[[float], float], here: float, width: float, step: float, tried: dict[float, float] | None = None
-) -> float:
-    """The least epsilon at which nothing is lacking, rounded up by less than the relative width.
-
-    `tried` is what is known of the law.
-    """
-    tried = dict[float, float]() if tried is None else tried
+    goal, tried, here = _log_odds(target), dict[float, float](), math.log(start)
 
     def lack(log_epsilon: float) -> float:
         if log_epsilon not in tried:
-            tried[log_epsilon] = law(log_epsilon)
+            tried[log_epsilon] = goal - _log_odds(quality(math.exp(log_epsilon)))
         return tried[log_epsilon]
 
-    high = min((x for x, lacking in tried.items() if lacking <= 0), default=math.inf)
-    low = max((x for x, lacking in tried.items() if lacking > 0 and x < high), default=-math.inf)
-    if math.isfinite(high - low):
-        return math.exp(_least_enough(lack, low, high, tried, width))
     down = lack(here) <= 0
     while LEAST < here < MOST:
         before, here = here, here - step if down else here + step
@@ -223,43 +122,30 @@ def race_of_a_list(scores: Scores, goal: Goal, k: int) -> Race:
 
 
 def least_epsilon_of_a_list(
-    race: Race,
-    k: int,
-    delta: float,
-    target: float,
-    near: tuple[tuple[float, float], float],
-    *,
-    width: float,
-    most: float,
+    race: Race, k: int, delta: float, target: float, start: float, step: float, *, width: float, most: float
 ) -> float:
     """The least epsilon at which LimitedDomainTopK itself reaches `target`, rounded up; infinite beyond `most`.
 
-    Calibration is slow and the race is fast, so the search runs over e with the bar held, the cost of that e follows,
-    and the mechanism says which bar it would choose there (first which it is likely to), until it is the same.
-    Whatever is returned was tried with the mechanism's own bar, and its own e or a smaller one. `near` says where to
-    begin, with which slope, and how far to the next try; from nearby it is taken at its word, for the first bar is only
-    a likely one.
+    Calibration is slow and the race is fast, so the search runs over e with the threshold held, the cost of that e
+    follows, and the mechanism says which threshold it would choose there (first which it is likely to), until it is the
+    same. Whatever is returned was tried with the mechanism's own threshold, and its own e or a smaller one. `start`
+    says where to begin, and `step` how far to the next try; from nearby it is taken at its word, for the first
+    threshold is only a likely one.
     """
-    (start, slope), step = near
 
-    def least(bar: float, width: float) -> tuple[float, float]:
-        with rough():  # whether it is enough is tried below, by the mechanism's own parameters
-            return least_with_slope(
-                lambda p: race(p / k, bar), target, start=start, width=width, step=step, slope=slope
-            )
+    def least(bar: float, width: float) -> float:
+        return least_epsilon_reaching(lambda p: race(p / k, bar), target, start=start, width=width, step=step)
 
     def cost(p: float, bar: float) -> float:
         return max(_cost(k, p, delta - bar), width * p)  # a positive one, even where delta alone would do
 
     bar, enough, tried = delta / 2, math.inf, math.inf
-    p = start
-    if step > NEARBY:
-        p, slope = least(bar, LOOSE)
+    p = least(bar, LOOSE) if step > NEARBY else start
     if 0 < p <= most:
         start, step = p, LOOSE
         bar = _of(k, cost(p, bar), delta).likely_bar
     for _ in range(TRIES):
-        held, (p, slope) = bar, least(bar, width)
+        held, p = bar, least(bar, width)
         if not 0 < p <= most:
             return math.inf if p else 0.0
         start, step = p, 10 * width  # another bar changes little

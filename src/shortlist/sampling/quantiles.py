@@ -13,7 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.reals import Uniform, ball, formula, is_positive, to_float
-from shortlist.sampling.uniforms import SHARES, Shares, WordStream, shares
+from shortlist.sampling.entropy import SHARES, Shares, WordStream, shares
 
 if TYPE_CHECKING:
     from flint import arb

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -23,15 +24,12 @@ from shortlist.exact.reals import (
     Draw,
     NoisyScore,
     Real,
-    Term,
-    clear_order,
     floor_of,
     is_positive,
     kth_largest,
     nearest_float,
     ranking,
     to_float,
-    total,
     word,
 )
 from shortlist.sampling.entropy import Source
@@ -53,28 +51,27 @@ class Finish:
 
     indices: Indices
     _contest: Contest
-    _exact: Callable[[], list[NoisyScore]]
+    _exact: Callable[[int], NoisyScore]
+    _places: Indices
+    """Of the winners, for `_exact`."""
 
-    def finishes(self) -> list[tuple[Fraction, Term]]:
-        """The exact noisy scores, each as (score, (scale, noise))."""
+    def finishes(self) -> list[NoisyScore]:
+        """Return the exact noisy scores."""
         scale, centre = self._contest.scale, Fraction(self._contest.centre)
-        return [(centre + scale * one.position, (scale, one.draw)) for one in self._exact()]
+        winners = map(self._exact, self._places.tolist())
+        return [NoisyScore(centre + scale * one.position, one.draw, scale) for one in winners]
 
     def values(self) -> list[float]:
-        """The exact noisy scores, each correctly rounded."""
-        return [nearest_float(total(score, [term])) for score, term in self.finishes()]
+        """Return the exact noisy scores, each correctly rounded."""
+        return [nearest_float(one.number()) for one in self.finishes()]
 
     def gaps(self) -> list[float]:
-        """The exact differences of consecutive noisy scores, each correctly rounded."""
-        scale = self._contest.scale
-        return [
-            nearest_float(total(scale * (one.position - two.position), [(scale, one.draw), (-scale, two.draw)]))
-            for one, two in pairwise(self._exact())
-        ]
+        """Return the exact differences of consecutive noisy scores, each correctly rounded."""
+        return [nearest_float(one.minus(two)) for one, two in pairwise(self.finishes())]
 
 
 @dataclass(frozen=True, slots=True)
-class _Runners:
+class _Rivals:
     """Candidates that may still win: their indices, bits and intervals."""
 
     index: Indices
@@ -83,30 +80,26 @@ class _Runners:
     low: Floats
     high: Floats
 
-    def keep(self, places: Indices) -> _Runners:
-        return _Runners(self.index[places], self.words[places], self.level[places], self.low[places], self.high[places])
+    def keep(self, places: Indices) -> _Rivals:
+        return _Rivals(*(column[places] for column in _COLUMNS(self)))
 
-    def join(self, other: _Runners) -> _Runners:
-        return _Runners(
-            np.concatenate([self.index, other.index]),
-            np.concatenate([self.words, other.words]),
-            np.concatenate([self.level, other.level]),
-            np.concatenate([self.low, other.low]),
-            np.concatenate([self.high, other.high]),
-        )
+    def join(self, other: _Rivals) -> _Rivals:
+        return _Rivals(*map(np.concatenate, zip(_COLUMNS(self), _COLUMNS(other), strict=True)))
 
     def finish(self, contest: Contest, source: Source) -> Finish:
-        drawn: dict[int, NoisyScore] = {}
+        exact = _exact_scores(contest, self.index, self.words, self.level, source)
+        order = ranking(self.low, self.high, contest.k, exact)
+        return Finish(self.index[order], contest, exact, order)
 
-        def exact(i: int) -> NoisyScore:
-            if i not in drawn:
-                drawn[i] = contest.noisy_score(int(self.index[i]), int(self.words[i]), int(self.level[i]), source)
-            return drawn[i]
 
-        order = clear_order(self.low, self.high, contest.k)
-        if order is None:
-            order = ranking(self.low, self.high, contest.k, exact)
-        return Finish(self.index[order], contest, lambda: [exact(int(i)) for i in order])
+_COLUMNS = attrgetter(*_Rivals.__slots__)
+
+
+def _exact_scores(
+    contest: Contest, index: Indices, words: Words, level: Indices, source: Source
+) -> Callable[[int], NoisyScore]:
+    """Return the exact noisy score at each place: the same one each time, since it may have drawn more bits."""
+    return cache(lambda i: contest.noisy_score(int(index[i]), int(words[i]), int(level[i]), source))
 
 
 def race(
@@ -136,46 +129,32 @@ def prepare(
 
 def full_race(contest: Contest, source: Source) -> Finish:
     """One race in which every candidate draws."""
-    d = len(contest.values)
-    words = source.words(d) if d <= CHUNK else None
-    clear = None if words is None else contest.clear_winners(words)
-    if words is None or clear is None:
-        with np.errstate(all="ignore"):
-            runners = _best(contest, _everyone(d, source) if words is None else _with_words(words))
-            return runners.finish(contest, source)
-    return _clear_finish(contest, clear, words[clear], source)
-
-
-def _clear_finish(contest: Contest, index: Indices, words: Words, source: Source) -> Finish:
-    """These are the winners, best first."""
-    drawn: list[NoisyScore] = []
-
-    def exact() -> list[NoisyScore]:
-        if not drawn:  # the same ones each time: they may have drawn more bits
-            each = zip(index.tolist(), words.tolist(), strict=True)
-            drawn.extend(contest.noisy_score(i, word, 0, source) for i, word in each)
-        return drawn
-
-    return Finish(index, contest, exact)
+    chunks = _everyone(len(contest.values), source)
+    if len(contest.values) <= CHUNK:
+        _, words, level = only = next(chunks)
+        clear = contest.clear_winners(words)
+        if clear is not None:
+            return Finish(
+                clear, contest, _exact_scores(contest, clear, words[clear], level, source), np.arange(contest.k)
+            )
+        chunks = iter([only])
+    with np.errstate(all="ignore"):
+        return _best(contest, chunks).finish(contest, source)
 
 
 @np.errstate(all="ignore")
 def skip_race(plan: SkipPlan, source: Source) -> Finish:
     """One race in which most candidates draw no noise of their own (`skipping.py`)."""
-    contest, hits, passed, runners = plan.contest, plan.draw(source), 0, []
+    contest, hits, passed, rivals = plan.contest, plan.draw(source), 0, []
     for start in range(0, len(hits.index), SOME):
         some = slice(start, start + SOME)
         index, words, level = hits.index[some], hits.words[some], hits.level[some]
         low, high = contest.intervals(contest.values[index], words, level)
         passed += int(np.count_nonzero(low > plan.threshold))
-        runners.append(_Runners(index, words, level, low, high).keep(np.flatnonzero(high >= plan.threshold)))
+        rivals.append(_Rivals(index, words, level, low, high).keep(np.flatnonzero(high >= plan.threshold)))
     if passed >= contest.k:
-        return reduce(_Runners.join, runners).finish(contest, source)
+        return reduce(_Rivals.join, rivals).finish(contest, source)
     return _best(contest, plan.reveal(hits, source)).finish(contest, source)
-
-
-def _with_words(words: Words) -> Iterator[tuple[Indices, Words, Indices]]:
-    yield np.arange(len(words)), words, np.zeros(len(words), np.int64)
 
 
 def _everyone(d: int, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:
@@ -184,25 +163,21 @@ def _everyone(d: int, source: Source) -> Iterator[tuple[Indices, Words, Indices]
         yield index, source.words(len(index)), np.zeros(len(index), np.int64)
 
 
-def _best(contest: Contest, chunks: Iterable[tuple[Indices, Words, Indices]]) -> _Runners:
-    """Whoever may still be among the k best after all chunks."""
-    best: _Runners | None = None
-    bar = -np.inf
+def _best(contest: Contest, chunks: Iterable[tuple[Indices, Words, Indices]]) -> _Rivals:
+    """Return the candidates that may still be among the k best after all chunks."""
+    best: _Rivals | None = None
+    threshold = -np.inf
     for index, words, level in chunks:
         low, high = contest.intervals(contest.values[index], words, level)
-        some = _Runners(index, words, level, low, high)
+        some = _Rivals(index, words, level, low, high)
         if best is not None:
-            some = best.join(some.keep(np.flatnonzero(high >= bar)))
+            some = best.join(some.keep(np.flatnonzero(high >= threshold)))
         if len(some.low) >= contest.k:
-            bar = np.partition(some.low, len(some.low) - contest.k)[len(some.low) - contest.k]
-            some = some.keep(np.flatnonzero(some.high >= bar))
+            threshold = np.partition(some.low, len(some.low) - contest.k)[len(some.low) - contest.k]
+            some = some.keep(np.flatnonzero(some.high >= threshold))
         best = some
     assert best is not None
     return best
-
-
-ExactFinish = tuple[Fraction, Term]
-"""An exact noisy number: its centre, and (scale, noise)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +188,9 @@ class Runner:
     scale: Fraction
     noise: Noise
 
-    def draw(self, source: Source) -> ExactFinish:
-        """One such number, drawn lazily."""
-        return self.centre, (self.scale, Draw(self.noise, word(source), 64, source))
+    def draw(self, source: Source) -> NoisyScore:
+        """Draw one such number, lazily."""
+        return NoisyScore(self.centre, Draw(self.noise, word(source), 64, source), self.scale)
 
 
 def best_of(many: int) -> Noise:
@@ -234,15 +209,9 @@ def best_of(many: int) -> Noise:
     return replace(GUMBEL, name=f"best of {many} gumbel", quantile=quantile, exact_quantile=exact_quantile)
 
 
-def difference(one: ExactFinish, two: ExactFinish) -> Real:
-    """one - two."""
-    (first, (scale, draw)), (second, (other, noise)) = one, two
-    return total(first - second, [(scale, draw), (-other, noise)])
-
-
-def how_many_above(finishes: list[ExactFinish], line: ExactFinish) -> int:
-    """How many of the finishes, best first, are above the line: exactly."""
-    return next((n for n, one in enumerate(finishes) if not is_positive(difference(one, line))), len(finishes))
+def how_many_above(finishes: list[NoisyScore], line: NoisyScore) -> int:
+    """Return how many of the finishes, best first, are above the line: exactly."""
+    return next((n for n, one in enumerate(finishes) if not is_positive(one.minus(line))), len(finishes))
 
 
 FINENESS = 20
@@ -293,13 +262,13 @@ class Noisy:
     """The number in this row and column, with the same draw each time: bits once drawn are never forgotten."""
 
     @classmethod
-    def unseen(cls, grid: Grid, columns: int, row: Callable[[], Sequence[ExactFinish]]) -> Noisy:
-        """One row of exact numbers, of which no float knows anything."""
+    def unseen(cls, grid: Grid, columns: int, row: Callable[[], Sequence[NoisyScore]]) -> Noisy:
+        """Make one row of exact numbers, of which no float knows anything."""
         ends, finishes = np.full((1, columns), np.inf), cache(row)
 
         def exact(_: int, column: int) -> NoisyScore:
-            centre, (scale, draw) = finishes()[column]
-            return NoisyScore(grid.place(centre), draw, grid.width(scale))
+            one = finishes()[column]
+            return NoisyScore(grid.place(one.position), one.draw, grid.width(one.scale))
 
         return cls(grid, -ends, ends, exact)
 
@@ -308,8 +277,7 @@ class Noisy:
         """The numbers in these columns of each row, rounded down to the grid."""
 
         def exact(row: int, place: int) -> Real:
-            one = self.exact(row, int(columns[row, place]))
-            return total(one.position, [(one.scale, one.draw)])
+            return self.exact(row, int(columns[row, place])).number()
 
         return self._round_down(*self._ends(columns), np.ones(columns.shape, np.bool_), self.grid.base, exact)
 
@@ -463,15 +431,12 @@ class Field:
         run = prepare(self.values, k=min(self.k, len(self._there)), scale=self.scale, noise=self.noise)
         for _ in range(draws):
             finish = run(source)
-            yield self._alone(finish) if self.line is None else self._with_line(finish, self.line.draw(source))
-
-    def _alone(self, finish: Finish) -> Rows:
-        return Rows(Noisy.unseen(self.grid, self.k, finish.finishes), finish.indices, np.arange(self.k)[None])
-
-    def _with_line(self, finish: Finish, line: ExactFinish) -> Rows:
-        winners, names = finish.finishes(), np.append(finish.indices, LINE)
-        first = np.insert(np.arange(len(winners)), how_many_above(winners, line), len(winners))[: self.k]
-        return Rows(Noisy.unseen(self.grid, len(names), lambda: [*winners, line]), names, first[None])
+            names, row, first = finish.indices, finish.finishes, np.arange(len(finish.indices))
+            if self.line is not None:
+                winners, line = finish.finishes(), self.line.draw(source)
+                first = np.insert(first, how_many_above(winners, line), len(winners))
+                names, row = np.append(names, LINE), partial(list[NoisyScore], [*winners, line])
+            yield Rows(Noisy.unseen(self.grid, len(names), row), names, first[None, : self.k])
 
 
 def pad_rows(table: NDArray[T], where: Mask, width: int, nothing: int | float) -> NDArray[T]:

@@ -1,4 +1,15 @@
-"""Draws of sets of k candidates: canonical sets, the guard beside them, and the switch under zCDP."""
+"""Draws of sets and of ordered lists: canonical ones, the guard beside them, and the switch under zCDP.
+
+An ordered sequence is drawn in proportion to e^(-rate loss), exactly (Theorem 78, Lemma 189). A cell of losses is
+proposed in proportion to an integer that is surely above its mass; in it a whole loss, all alike, unless N is the same
+all over it. The loss is accepted with the exact ratio of its mass to its share. Then every place takes a uniform rank
+among those it may have and that are left: a shuffle that stops early.
+
+Under exponential noise the first arrival among all sequences is found without drawing them all (Theorem 190). With U_s
+uniform, the sequence with the largest noise - loss_s is the one with the least U_s / p_s, p_s = e^-loss_s. The right
+sequence arrives at a uniform time; the others are proposed at the times of a Poisson process that is thinned as for
+subsets.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +17,39 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask
+from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LN2, Noise
-from shortlist.exact.reals import Uniform, around, ball, formula, is_positive
+from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive, to_float
+from shortlist.exact.sequences import Cells, Junk, Ladder, junk_of, times
+from shortlist.exact.sequences import cells as sequence_cells
 from shortlist.exact.subsets import Classes, Ranking, bound_cells, cover, log_sum, settle, sift
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Sampler, Shares, WordStream, accept, shares, subset
 from shortlist.sampling.subsets import (
     ERROR,
+    LIGHTEST,
+    MARGIN,
     WIDTH,
     Envelope,
     FewClasses,
     Groups,
     GuardArrivalTime,
     Loss,
-    P,
-    Proposals,
-    accept,
-    after,
+    Proposal,
+    Weight,
     binomial_prefix_sum,
     falls_if_few,
     few_classes,
-    first_arrival,
     first_proposal,
     log_sizes,
     prepare,
+    race_beside,
     runs_of,
 )
-from shortlist.sampling.uniforms import WordStream, subset
 
 if TYPE_CHECKING:
     from flint import arb
@@ -48,23 +60,14 @@ Class = tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetRace:
-    """Whatever depends on the scores alone, done once: a race of all k-subsets that can be run again and again."""
+class SubsetRace(Sampler[Indices]):
+    """A race of all k-subsets, whose winner stands as positions among the caller's candidates."""
 
     ranking: Ranking
     choose: Callable[[WordStream], Class]
 
-    def draw(self, source: Source) -> Indices:
-        """The winner, as positions among the caller's candidates."""
-        return self._winner(WordStream(source))
-
-    def draw_many(self, source: Source, draws: int) -> Indices:
-        """Independent winners, one row each, sorted."""
-        stream = WordStream(source, ahead=1024)
-        return np.sort([self._winner(stream) for _ in range(draws)], axis=1)
-
-    def _winner(self, stream: WordStream) -> Indices:
-        return self.ranking.positions(members(self.ranking, self.choose(stream), stream))
+    def draw_one(self, stream: WordStream) -> Indices:
+        return pick_member(self.ranking, self.choose(stream), stream)
 
 
 def prepare_subsets(ranking: Ranking, noise: Noise, *, width: float = WIDTH) -> SubsetRace:
@@ -117,28 +120,28 @@ def _loss(ranking: Ranking) -> Loss:
     return lambda i, j: ranking.loss(i, ranking.k - ranking.merges + j)
 
 
-def members(ranking: Ranking, winner: Class, stream: WordStream) -> Indices:
-    """The ranks (from 0) of a uniform member of the class."""
+def pick_member(ranking: Ranking, winner: Class, stream: WordStream) -> Indices:
+    """Return a uniform member of the class, as positions among the caller's candidates."""
     if winner is None:
-        return np.arange(ranking.k)
+        return ranking.positions(np.arange(ranking.k))
     i, j = winner
     between = ranking.k - i - ranking.merges
-    return np.concatenate([np.arange(ranking.k - 1 - i), between + subset(i + j, i, stream), [between + i + j]])
+    middle = between + subset(i + j, i, stream)
+    return ranking.positions(np.concatenate([np.arange(ranking.k - 1 - i), middle, [between + i + j]]))
 
 
-def exponential_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
-    """The class of the winner under exponential noise."""
-    return first_arrival(envelope, Uniform(stream.word), stream)
-
-
-def gumbel_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
-    """Class (i, j) with probability in proportion to its mass, or None for the top k, of mass 1."""
-    proposal = gumbel_proposal(envelope, stream)
+def class_of(proposal: Proposal | None) -> Class:
+    """Return the class of a proposal; None is the top k."""
     return None if proposal is None else (proposal.i, proposal.j)
 
 
-def gumbel_proposal(envelope: Proposals[P], stream: WordStream) -> P | None:
-    """A proposal with probability in proportion to its mass, or None for the top k, of mass 1."""
+def exponential_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
+    """Draw the class of the winner under exponential noise."""
+    return class_of(first_proposal(envelope, stream.uniform(), stream))
+
+
+def gumbel_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
+    """Draw class (i, j) with probability in proportion to its mass, or None for the top k, of mass 1."""
     top = 1 << max(envelope.shift, 0)
     while True:
         if stream.below(top + envelope.total) < top:
@@ -146,8 +149,8 @@ def gumbel_proposal(envelope: Proposals[P], stream: WordStream) -> P | None:
                 return None
             continue
         proposal = envelope.propose(stream)
-        if accept(proposal, stream):
-            return proposal
+        if accept(stream, proposal.low - ERROR, proposal.high + ERROR, proposal.chance):
+            return class_of(proposal)
 
 
 WEIGHT_WIDTH = 1e-7
@@ -251,21 +254,12 @@ class Family:
                 before = after_it
 
 
-def draw_sets(one: Callable[[WordStream], Indices | None], k: int, source: Source, draws: int) -> tuple[Indices, Mask]:
-    """(independent sets as sorted rows of positions, where there is none)."""
-    stream = WordStream(source, ahead=1024)
-    winners = [one(stream) for _ in range(draws)]
-    nothing = np.zeros(k, np.int64)
-    rows = np.sort([nothing if winner is None else winner for winner in winners], axis=1)
-    return rows, np.array([winner is None for winner in winners])
-
-
 FAINT = -100.0
 """Junk that weighs e^-100 of the top k or less hardly ever wins: then rough bounds on its weight will do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Sampler[Indices | None]):
     """A guard of rate a, tau nats above the mass of the junk classes."""
 
     ranking: Ranking
@@ -278,22 +272,12 @@ class Guard:
     high: float
     """At least v."""
 
-    def draw(self, source: Source) -> Indices | None:
-        """The winning subset, as positions among the caller's candidates, or None if the guard wins."""
-        return self._winner(WordStream(source))
-
-    def draw_many(self, source: Source, draws: int) -> tuple[Indices, Mask]:
-        """(independent winners, one row each; where the guard wins, and there is none)."""
-        return draw_sets(self._winner, self.ranking.k, source, draws)
-
-    def _winner(self, stream: WordStream) -> Indices | None:
-        top, guard = stream.uniform(), GuardArrivalTime(self, self.a, stream.uniform())
-        guarded = after(top, guard)  # before the top k
-        proposal = first_proposal(self.envelope, guard if guarded else top, stream)
+    def draw_one(self, stream: WordStream) -> Indices | None:
+        """Return the winning subset, as positions among the caller's candidates, or None if the guard wins."""
+        proposal, guarded = race_beside(self.envelope, partial(GuardArrivalTime, self, self.a), stream)
         if proposal is None and guarded:
             return None
-        winner = None if proposal is None else (proposal.i, proposal.j)
-        return self.ranking.positions(members(self.ranking, winner, stream))
+        return pick_member(self.ranking, class_of(proposal), stream)
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """(lower, upper) bounds on v: closer ones where the first are rough, then none but the exact number."""
@@ -320,7 +304,7 @@ def prepare_guard(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) 
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Sampler[Indices | None]):
     """Canonical top-k with Gumbel noise, unless the junk is too heavy."""
 
     ranking: Ranking
@@ -333,22 +317,17 @@ class Switch:
     least: tuple[float, float]
     """(at most the log mass of the rest, at most that of the junk)."""
     low: float
-    """At most t (lead - tau), the log odds of canonical top-k."""
     high: float
-    """At least t (lead - tau)."""
 
-    def draw(self, source: Source) -> Indices | None:
-        """A subset, as positions among the caller's candidates, or None if one-shot is chosen."""
-        return self._winner(WordStream(source))
-
-    def draw_many(self, source: Source, draws: int) -> tuple[Indices, Mask]:
-        """(independent draws, one row each; where one-shot is chosen, and there is no set)."""
-        return draw_sets(self._winner, self.ranking.k, source, draws)
-
-    def _winner(self, stream: WordStream) -> Indices | None:
-        if not is_below(Uniform(stream.word), self.low, self.high, self.exact):
+    def draw_one(self, stream: WordStream) -> Indices | None:
+        """Return a subset, as positions among the caller's candidates, or None if one-shot is chosen."""
+        if not is_below(stream.uniform(), self):
             return None
-        return self.ranking.positions(members(self.ranking, gumbel_class(self.envelope, stream), stream))
+        return pick_member(self.ranking, gumbel_class(self.envelope, stream), stream)
+
+    def bounds(self, *, fine: bool) -> tuple[float, float]:
+        """Return (lower, upper) bounds on the log odds of canonical top-k, t (lead - tau)."""
+        return self.low, self.high
 
     def exact(self) -> arb:
         """The log odds of canonical top-k at the working precision."""
@@ -368,28 +347,242 @@ def prepare_switch(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indi
     return Switch(ranking, envelope, slope, tau, rest, junk, (least_rest, least_junk), *odds)
 
 
-def is_below(coin: Uniform, low: float, high: float, exact: Callable[[], arb]) -> bool:
-    """Whether the log odds of the coin are below a number, exactly: its bounds in floats tell most of the time."""
-    quick = decide_by_bounds(coin, low, high)
-    if quick is not None:
-        return quick
+def is_below(coin: Uniform, log_odds: Weight) -> bool:
+    """Return whether the log odds of the coin are below a number, exactly: bounds in floats mostly decide."""
+    for fine in (False, True):
+        low, high = log_odds.bounds(fine=fine)
+        if coin.high < 1.0 and _log_odds(coin.high, +1.0) < low:
+            return True
+        if coin.low and _log_odds(coin.low, -1.0) > high:
+            return False
 
     def ahead() -> arb:
-        odds = exact() if coin.bits > 128 else around(low, high)
+        number = log_odds.exact() if coin.bits > 128 else around(low, high)
         uniform = coin.ball()
-        return odds - (uniform / (1 - uniform)).log()
+        return number - (uniform / (1 - uniform)).log()
 
     return is_positive(formula(ahead, [coin]))
-
-
-def decide_by_bounds(coin: Uniform, low: float, high: float) -> bool | None:
-    """Whether canonical top-k is chosen, by the bounds and the bits that are drawn; None where they do not tell."""
-    if coin.high < 1.0 and _log_odds(coin.high, +1.0) < low:
-        return True
-    return False if coin.low and _log_odds(coin.low, -1.0) > high else None
 
 
 def _log_odds(uniform: float, sign: float) -> float:
     """ln(u / (1 - u)), moved by far more than the floats are off."""
     odds = math.log(uniform) - math.log1p(-uniform)
     return odds + sign * ERROR * (1.0 + abs(odds))
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A loss that was proposed: how far each place reaches, and the mass it stands for."""
+
+    loss: int
+    reach: list[int]
+    mass: Callable[[], arb]
+    log_mass: float
+
+
+@dataclass(frozen=True)
+class Sequences(Sampler[list[int]]):
+    """P(s) proportional to e^(-rate loss(s)) over the sequences of a ladder."""
+
+    steps: Ladder
+    rate: Fraction
+    """For one unit of the ladder."""
+
+    @cached_property
+    def cells(self) -> Cells:
+        return sequence_cells(self.steps, self.rate)
+
+    @cached_property
+    def _flat(self) -> list[bool]:
+        flags: list[bool] = self.cells.flat.tolist()
+        return flags
+
+    @cached_property
+    def _shares(self) -> Shares:
+        return shares(self.cells.upper)
+
+    def draw_one(self, stream: WordStream) -> list[int]:
+        """Draw one sequence of ranks."""
+        while True:
+            cell = self._shares.propose(stream)
+            level = self.level(cell, stream)
+            if self._shares.accept(cell, level.mass, stream, level.log_mass):
+                return shuffle_sequence(level.reach, stream)
+
+    def level(self, cell: int, stream: WordStream) -> Level:
+        """A loss of the cell. If N is the same all over it, the mass is that of the whole cell.
+
+        Elsewhere it is that of one whole loss, N(t) (e^(-rate t) - e^(-rate (t + 1))), times the number of them.
+        """
+        cover, rate, flat = self.cells, self.rate, self._flat[cell]
+        start, width = int(cover.start[cell]), int(cover.end[cell] - cover.start[cell])
+        if flat:
+            reach, loss = cover.low[cell].tolist(), start
+            step = rate * width if cell + 1 < len(cover) else None
+            count, log_mass = math.prod(n - i for i, n in enumerate(reach)), float(cover.upper[cell])
+        else:
+            loss, step = start + stream.below(width), rate
+            here = self.steps.reach(self.steps.losses_of([loss]))
+            reach = here[0].tolist()
+            count = width * math.prod(n - i for i, n in enumerate(reach))
+            depth, whole = _float_times(loss, rate), _float_times(1, rate)
+            log_mass = float(self.steps.log_counts(here)[0]) - depth + math.log(width) + _log_rise(whole, rate)
+
+        def mass() -> arb:
+            rise = 1 if step is None else -(-ball(step)).expm1()
+            return ball(Fraction(count)) * (-ball(rate * loss)).exp() * rise
+
+        return Level(loss, reach, mass, log_mass)
+
+
+def _float_times(whole: int, rate: Fraction) -> float:
+    return float(times(np.array([whole], object), rate)[0])
+
+
+def _log_rise(step: float, rate: Fraction) -> float:
+    """ln (1 - e^-step), also of a step that is too small for a float."""
+    return math.log(-np.expm1(-step)) if step > 1e-300 else math.log(rate.numerator) - math.log(rate.denominator)
+
+
+def shuffle_sequence(reach: list[int], stream: WordStream) -> list[int]:
+    """Each place takes a uniform one of its first `reach` ranks that no earlier place took; reach is nondecreasing.
+
+    After i places the first i entries of a virtual array are the ranks taken, and the next up to `reach` are left.
+    """
+    array: dict[int, int] = {}
+    ranks = []
+    for i, n in enumerate(reach):
+        j = i + stream.below(n - i)
+        ranks.append(array.get(j, j))
+        array[j] = array.get(i, i)
+    return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceProposal:
+    """A sequence of ranks, to be accepted with probability 2^shift e^-lead mass / of; the right one never is."""
+
+    ranks: list[int]
+    level: Level
+    envelope: SequenceEnvelope
+    of: int
+    """The weight of its cell."""
+    loss: float
+    """What the sequence loses beside the right one, to a relative error of 2^-48."""
+    low: float
+    high: float
+
+    def chance(self) -> arb:
+        lead = (-ball(self.envelope.lead)).exp()
+        return self.level.mass() * lead * ball(Fraction(2) ** self.envelope.shift / self.of)
+
+    def weight(self) -> arb:
+        """e^-loss"""
+        return (-ball(self.envelope.exact_loss(self.ranks))).exp()
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceEnvelope:
+    """Cells with integer weights, at least 2^shift times the mass of their sequences beside that of the right one."""
+
+    sequences: Sequences
+    """All of them, as if the right one had no lead."""
+    lead: Fraction
+    """By how much the right sequence is ahead of a loss of 0."""
+    shift: int
+    cumulative: Indices
+
+    @property
+    def total(self) -> int:
+        return int(self.cumulative[-1])
+
+    def exact_loss(self, ranks: list[int]) -> Fraction:
+        """What a wrong sequence loses beside the right one."""
+        steps = self.sequences.steps
+        missed = steps.whole(np.arange(steps.k)) - steps.whole(np.array(ranks))
+        return self.sequences.rate * int(missed.max()) + self.lead
+
+    def propose(self, stream: WordStream) -> SequenceProposal:
+        cell = int(np.searchsorted(self.cumulative, stream.below(self.total), side="right"))
+        weight = int(self.cumulative[cell]) - (int(self.cumulative[cell - 1]) if cell else 0)
+        level = self.sequences.level(cell, stream)
+        ranks = shuffle_sequence(level.reach, stream)
+        if ranks == list(range(len(ranks))):
+            return SequenceProposal(
+                ranks, replace(level, mass=partial(ball, Fraction(0))), self, weight, 1.0, -math.inf, -math.inf
+            )
+        lead, deep = to_float(self.lead), to_float(self.sequences.rate * level.loss)
+        log = level.log_mass - lead + self.shift * LN2 - math.log(weight)
+        error = ERROR * (2000.0 + abs(self.shift) + abs(level.log_mass) + 2.0 * deep + lead)
+        return SequenceProposal(ranks, level, self, weight, to_float(self.exact_loss(ranks)), log - error, log + error)
+
+
+def sequence_envelope(steps: Ladder, rate: Fraction) -> SequenceEnvelope:
+    """The envelope of all sequences of a ladder but the right one, whose loss is the first of the ladder."""
+    sequences = Sequences(replace(steps, first=0), rate)
+    lead = -steps.first * rate
+    logs = sequences.cells.upper - to_float(lead)
+    halvings = math.ceil(max(float(logs.max()) / LN2 + MARGIN, LIGHTEST))
+    bits = 60 - len(logs).bit_length()
+    weights = np.floor(np.exp(logs - halvings * LN2) * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1
+    return SequenceEnvelope(sequences, lead, bits - halvings, np.cumsum(weights))
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceRace(Sampler[list[int] | None]):
+    """A race of all sequences, and perhaps of one more."""
+
+    envelope: SequenceEnvelope
+    other: Callable[[Uniform], Lazy] | None = None
+    """When the other one arrives, as a function of a uniform number."""
+
+    def draw_one(self, stream: WordStream) -> list[int] | None:
+        """Return the winner's ranks, or None if the other one wins."""
+        if self.other is None:
+            proposal, beaten = first_proposal(self.envelope, stream.uniform(), stream), False
+        else:
+            proposal, beaten = race_beside(self.envelope, self.other, stream)
+        if proposal is not None:
+            return proposal.ranks
+        return None if beaten else list(range(self.envelope.sequences.steps.k))
+
+
+LIST_SLOPE = Fraction(1, 8)
+"""t, how much of the lead the switch sees: it costs t^2 / (1 + t^2) of rho (Definition 224)."""
+
+LIST_TAU = Fraction(40)
+"""How far the right list is to be ahead for even odds (Definition 224)."""
+
+
+def junk_limit(k: int) -> int:
+    """A list that holds so many of the k best, or fewer, is junk: it misses more than a tenth (Definition 224)."""
+    return math.ceil(Fraction(9, 10) * k) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ListSwitch(Sampler[list[int] | None]):
+    """Ordered canonical top-k with Gumbel noise, unless the junk is too heavy."""
+
+    sequences: Sequences
+    junk: Junk
+    """What it weighs beside the right list."""
+
+    def draw_one(self, stream: WordStream) -> list[int] | None:
+        """Return the ranks of a list, or None if peeling is chosen."""
+        return self.sequences.draw_one(stream) if is_below(stream.uniform(), self) else None
+
+    def bounds(self, *, fine: bool) -> tuple[float, float]:
+        """(lower, upper) bounds on slope (lead - tau), the log odds of ordered canonical."""
+        junk = self.junk.finer if fine else self.junk
+        low, high = -junk.high - float(LIST_TAU), -junk.low - float(LIST_TAU)
+        error = ERROR * (1.0 + abs(low) + abs(high))
+        return float(LIST_SLOPE) * (low - error), float(LIST_SLOPE) * (high + error)
+
+    def exact(self) -> arb:
+        """The log odds at the working precision."""
+        return -ball(LIST_SLOPE) * (self.junk.exact() + ball(LIST_TAU))
+
+
+def list_switch(steps: Ladder, rate: Fraction) -> ListSwitch:
+    """The switch of a ladder with its gap; some list must be junk, which the number of candidates tells."""
+    return ListSwitch(Sequences(steps, rate), junk_of(steps, rate, junk_limit(steps.k)))

@@ -59,14 +59,6 @@ class Batch:
         """How many candidates are tested."""
         return len(self.starts) * self.length
 
-    def words_for(self, first: int) -> int:
-        """How many words a test of them needs, but for a small chance, if this is the first of them."""
-        return words_for(self.trials, self.level, first)
-
-    def places(self, first: int, words: Words, source: Source) -> Indices:
-        """Who is hit, counted through all groups: from so many words and more, if they do not suffice."""
-        return np.arange(self.trials) if not self.level else places_of(self.trials, self.level, first, words, source)
-
     def members(self, places: Indices) -> Indices:
         """The candidates at these places, counted through all groups."""
         group = places // self.length
@@ -95,12 +87,12 @@ class SkipPlan:
     def draw(self, source: Source) -> Hits:
         """Test every candidate once, batch by batch."""
         firsts = source.words(len(self.batches)).tolist()
-        needed = [batch.words_for(first) for batch, first in zip(self.batches, firsts, strict=True)]
+        needed = [words_for(one.trials, one.level, first) for one, first in zip(self.batches, firsts, strict=True)]
         words = source.words(sum(needed))
         index, level, start = [_NONE], [_NONE], 0
         for batch, first, count in zip(self.batches, firsts, needed, strict=True):
             own = words[start : start + count]
-            index.append(batch.members(batch.places(first, own, source)))
+            index.append(batch.members(places_of(batch.trials, batch.level, first, own, source)))
             level.append(np.full(len(index[-1]), batch.level))
             start += count
         hit = np.concatenate(index)
@@ -144,8 +136,6 @@ def successes(trials: int, level: int, first: int, source: Source) -> Indices:
 
     The number of failures before the next success is floor(ln U / ln(1 - 2^-level)); `first` is the first word of U.
     """
-    if level == 0:
-        return np.arange(trials)
     return places_of(trials, level, first, source.words(words_for(trials, level, first)), source)
 
 
@@ -158,6 +148,8 @@ def words_for(trials: int, level: int, first: int) -> int:
 
 def places_of(trials: int, level: int, first: int, words: Words, source: Source) -> Indices:
     """The successes, from `first` in place of the first of these words; from more, where they do not suffice."""
+    if level == 0:
+        return np.arange(trials)
     hits, start = [_NONE], 0
     if len(words):
         words = np.append(np.uint64(first), words[1:])
@@ -239,7 +231,9 @@ class ByLevel:
         """Of groups whose largest scores are these, and which start there."""
         heights = contest.positions(largest)
         level = levels(contest.noise, heights, threshold)
-        return cls(*_sort_by_level(starts, level), length, stride, int(np.count_nonzero(heights > 1.0)))
+        counts = {at: count for at, count in enumerate(np.bincount(level).tolist()) if count}
+        order = np.argsort(level, kind="stable")
+        return cls(starts[order], counts, length, stride, int(np.count_nonzero(heights > 1.0)))
 
     def up_to(self, level: int) -> Indices:
         """The groups at this level or below."""
@@ -256,12 +250,6 @@ class ByLevel:
             if level > above:
                 yield Batch(level, self.length, self.starts[start : start + count], self.stride)
             start += count
-
-
-def _sort_by_level(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, dict[int, int]]:
-    """(these, sorted by their levels; how many are at each level, where there are any)."""
-    counts = {at: count for at, count in enumerate(np.bincount(level).tolist()) if count}
-    return starts[np.argsort(level, kind="stable")], counts
 
 
 def count_heights(contest: Contest, scores: Values, size: int, groups: Indices) -> Indices:
@@ -482,11 +470,8 @@ class Layout:
 
     contest: Contest
     threshold: float
-    blocks: ByLevel
-    runs: ByLevel | None = None
-    """Of blocks that are tested run by run; None if there are none."""
-    small: ByLevel | None = None
-    """Of runs that are tested part by part."""
+    tiers: tuple[ByLevel, ...]
+    """Blocks; runs, if some blocks are tested run by run; small blocks, if some of these are tested part by part."""
 
     @classmethod
     def of(cls, contest: Contest, maxima: Maxima, threshold: float | None = None) -> Layout:
@@ -496,30 +481,30 @@ class Layout:
         if threshold is None and blocks.hits(OPEN_RUN) >= MANY:
             chosen = raise_threshold(contest, maxima.peaks, maxima.run, chosen)
             blocks = maxima.blocks(contest, chosen)
-        opened = blocks.up_to(OPEN_BLOCK)
-        if not len(opened):
-            return cls(contest, chosen, blocks)
-        runs = maxima.runs(contest, chosen, opened)
-        opened = runs.up_to(OPEN_RUN)
-        return cls(contest, chosen, blocks, runs, maxima.small(contest, chosen, opened) if len(opened) else None)
+        tiers = [blocks]
+        for level, finer in ((OPEN_BLOCK, maxima.runs), (OPEN_RUN, maxima.small)):
+            opened = tiers[-1].up_to(level)
+            if not len(opened):
+                break
+            tiers.append(finer(contest, chosen, opened))
+        return cls(contest, chosen, tuple(tiers))
 
     def is_crowded(self) -> bool:
         """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
-        return self.small is not None and self.small.high >= 2 * self.contest.k
+        return len(self.tiers) == 3 and self.tiers[2].high >= 2 * self.contest.k
 
     def plan(self) -> SkipPlan:
         """Every candidate in a group of its own level, its small block's, its run's or its block's."""
-        contest, rest = self.contest, len(self.blocks.starts) * self.blocks.length
-        batches, singles = [*self.blocks.batches(above=OPEN_BLOCK)], np.arange(rest, len(contest.values))
-        if self.runs is not None:
-            batches += self.runs.batches(above=OPEN_RUN)
-        if self.small is not None:
-            batches += self.small.batches(above=OPEN_SMALL)
-            opened = self.small.up_to(OPEN_SMALL)[:, None] + np.arange(SMALL) * self.small.stride
+        contest, rest = self.contest, len(self.tiers[0].starts) * self.tiers[0].length
+        batches: list[Batch] = []
+        singles = np.arange(rest, len(contest.values))
+        for tier, above in zip(self.tiers, (OPEN_BLOCK, OPEN_RUN, OPEN_SMALL), strict=False):
+            batches += tier.batches(above)
+        for small in self.tiers[2:]:
+            opened = small.up_to(OPEN_SMALL)[:, None] + np.arange(SMALL) * small.stride
             singles = np.append(opened.ravel(), singles)
         if len(singles):
-            one_by_one = ByLevel.of(contest, contest.values[singles], self.threshold, singles, 1)
-            batches += one_by_one.batches(above=-1)
+            batches += ByLevel.of(contest, contest.values[singles], self.threshold, singles, 1).batches(above=-1)
         return SkipPlan(contest, self.threshold, tuple(batches))
 
 

@@ -16,10 +16,9 @@ from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.exact import reals
 from shortlist.exact.noise import GUMBEL, RELATIVE_ERROR, Noise
 from shortlist.exact.thresholds import StabilityTest
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream, many_below
 from shortlist.sampling.race import best_of
 from shortlist.sampling.skipping import CHUNK
-from shortlist.sampling.uniforms import WordStream, many_below
 
 if TYPE_CHECKING:
     from flint import arb

@@ -15,7 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values, Words
 from shortlist.exact.noise import LN2, Noise, log_uniform
-from shortlist.exact.reals import Exact, Lazy, Uniform, around, ball, formula, is_positive
+from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive
 from shortlist.exact.subsets import (
     LOSS_ROUNDING,
     ULPS,
@@ -29,7 +29,7 @@ from shortlist.exact.subsets import (
     others,
     relevant,
 )
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.entropy import WordStream, accept
 
 if TYPE_CHECKING:
     from flint import arb, fmpz
@@ -211,20 +211,6 @@ def _make_envelope(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest
     return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, sum_of_them)
 
 
-def accept(
-    proposal: Proposed, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
-) -> bool:
-    """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
-    coin = stream.uniform()
-    if math.log(coin.high) + slower[1] + ERROR < proposal.low:
-        return True
-    if coin.low and math.log(coin.low) + slower[0] - ERROR > proposal.high:
-        return False
-    if exact is None:
-        return is_positive(formula(lambda: proposal.chance() - coin.ball(), [coin]))
-    return is_positive(formula(lambda: proposal.chance() - coin.ball() * exact.ball(), [coin, exact]))
-
-
 def position(i: int, first: int, last: int, stream: WordStream) -> int:
     """j in [first, last] with probability in proportion to C(i + j, i), exactly.
 
@@ -291,7 +277,7 @@ def falls_if_few(classes: Classes) -> Floats | None:
     """The losses of all columns, one by one, where there are few classes; None otherwise."""
     if len(classes.i) * len(classes.fall) > FEW:
         return None
-    return classes.fall.expanded() if isinstance(classes.fall, Runs) else classes.fall
+    return classes.fall.expand() if isinstance(classes.fall, Runs) else classes.fall
 
 
 @lru_cache(maxsize=16)
@@ -463,10 +449,16 @@ class GuardArrivalTime:
         self._enclose()
 
 
-def first_arrival(envelope: Proposals[Proposal], deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
-    """The class (i, j) whose subset arrives first, or None if none arrives before the deadline."""
-    proposal = first_proposal(envelope, deadline, stream)
-    return None if proposal is None else (proposal.i, proposal.j)
+def race_beside(
+    envelope: Proposals[P], arrival: Callable[[Uniform], Lazy], stream: WordStream
+) -> tuple[P | None, bool]:
+    """(the proposal that arrives before the top k and before another, whether the other is before the top k).
+
+    When the other arrives is a function of a uniform number.
+    """
+    top, other = stream.uniform(), arrival(stream.uniform())
+    guarded = after(top, other)
+    return first_proposal(envelope, other if guarded else top, stream), guarded
 
 
 def first_proposal(envelope: Proposals[P], deadline: Lazy, stream: WordStream) -> P | None:
@@ -486,7 +478,8 @@ def first_proposal(envelope: Proposals[P], deadline: Lazy, stream: WordStream) -
                 break
             proposal = envelope.propose(stream)
             thinning = _Thinning(proposal, arrival, speed)
-            if accept(proposal, stream, thinning.log_bounds(), thinning):
+            least, most = thinning.log_bounds()
+            if accept(stream, proposal.low - most - ERROR, proposal.high - least + ERROR, proposal.chance, thinning):
                 return proposal
         if final:
             return None

@@ -19,10 +19,9 @@ from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import ball, to_float
 from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import KeyBar
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Shares, Source, WordStream, shares, subset
 from shortlist.sampling.skipping import levels, round_down, successes
 from shortlist.sampling.thresholds import whole_sums
-from shortlist.sampling.uniforms import Shares, WordStream, shares, subset
 
 if TYPE_CHECKING:
     from flint import arb, fmpz

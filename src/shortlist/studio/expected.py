@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 from shortlist._text import about
 from shortlist.accounting.checks import chance_text
 from shortlist.mechanisms import KeySet
-from shortlist.planning.plans import shaped
+from shortlist.planning.plans import counts_of_shape
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
 from shortlist.studio.forms import Offer
 from shortlist.studio.planner import Planner
-from shortlist.utility.effort import rough
 
 WORKING = "Working it out, on made-up counts …"
 MOST_QUICK = 100
-"""Of more items even a rough law takes too long to be waited for."""
+"""Of more items an exact distribution takes too long to be waited for."""
 GUESS = 10_000
 """People, and items, where nobody said how many."""
 MOST_ITEMS = 20_000
@@ -126,7 +125,7 @@ class Crowd(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a rough law says of made-up counts."""
+    """What the exact distribution says of synthetic counts."""
 
     right: float
     """The chance of the exact list."""
@@ -142,10 +141,9 @@ def _estimate(plan: Offer, facts: dict[str, Any]) -> Estimate | None:
     if law is None or facts["k"] is None or facts["k"] > MOST_QUICK:
         return None
     try:
-        counts = shaped(facts["shape"], facts["items"], facts["users"], facts["k"])
+        counts = counts_of_shape(facts["shape"], facts["items"], facts["users"], facts["k"])
         scores = Scores(counts, monotone=True, labels=range(len(counts)), public=facts["domain"] == "known")
-        with rough():
-            quality = law(scores)
+        quality = law(scores)
         wanted = "values" in plan.question.arguments
         margins = plan.quote.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
@@ -184,7 +182,7 @@ def _describe(described: str, chosen: dict[str, Any] | None, plan: Offer, estima
 
 def _numbers(facts: dict[str, Any]) -> str:
     """Three of the made-up counts, to be held against what is expected; nothing where there are no more than k."""
-    counts, k = shaped(facts["shape"], facts["items"], facts["users"], facts["k"]), facts["k"]
+    counts, k = counts_of_shape(facts["shape"], facts["items"], facts["users"], facts["k"]), facts["k"]
     if k >= len(counts):
         return ""
     return (

@@ -14,21 +14,17 @@ from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.noise import GUMBEL, Noise
 from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, ladder, times
 from shortlist.mechanisms.lists import ListGuard
-from shortlist.sampling.sequences import ListSwitch
+from shortlist.sampling.sets import ListSwitch
 from shortlist.scores import Scores
-from shortlist.utility.effort import is_rough
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution
-from shortlist.utility.sets import matters, mixed
+from shortlist.utility.sets import matters, mix
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.lists import BestList, GuardedListTopK
 
 RARE = 1e-13
 """Levels whose chances together are below this are left out of sums, and the rest is raised to 1."""
-
-ROUGHLY_RARE = 1e-7
-"""The same where a rough law is enough."""
 
 MOST_PAIRS = 2 * 10**7
 """The most pairs of a place and a rank on likely levels: more would not fit into memory."""
@@ -121,7 +117,7 @@ def levels(steps: Ladder, rate: Fraction) -> Levels:
     cover = _likely_cells(steps, rate)
     upper = np.exp(cover.upper - cover.upper.max())
     order = np.argsort(upper)
-    spare = _rare() * float(np.exp(cover.lower - cover.upper.max()).sum())
+    spare = RARE * float(np.exp(cover.lower - cover.upper.max()).sum())
     likely = np.sort(order[int(np.searchsorted(np.cumsum(upper[order]), spare, side="right")) :])
     if int((cover.high - cover.low)[likely].sum()) > MOST_PAIRS:
         raise ValueError(
@@ -132,11 +128,7 @@ def levels(steps: Ladder, rate: Fraction) -> Levels:
     starts = np.unique(np.concatenate([cover.start[likely], _rungs(steps, cover.low[uneven], cover.high[uneven])]))
     closed = cover.end[likely]
     ends = np.minimum(np.append(starts[1:], closed[-1:]), closed[np.searchsorted(closed, starts, side="right")])
-    return _weighed(steps, rate, starts, ends, endless=bool(likely[-1] == len(cover) - 1))
-
-
-def _rare() -> float:
-    return ROUGHLY_RARE if is_rough() else RARE
+    return _weigh(steps, rate, starts, ends, endless=bool(likely[-1] == len(cover) - 1))
 
 
 def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
@@ -149,7 +141,7 @@ def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
     cover = _cover_of(steps, np.unique(steps.losses_of([steps.first, 0, steps.last])))
     while True:
         start, (lower, upper) = cover.start, cover.log_bounds(rate)
-        small = float(np.logaddexp.reduce(lower)) + math.log(_rare() / (2 * len(start)))
+        small = float(np.logaddexp.reduce(lower)) + math.log(RARE / (2 * len(start)))
         wide = np.append(times(np.diff(start), rate) > 1.0, False)
         open_ = np.flatnonzero(~cover.flat & wide & (upper > small))
         if not len(open_):
@@ -191,7 +183,7 @@ def _distinct(steps: Ladder, losses: Values) -> Values:
     return distinct
 
 
-def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
+def _weigh(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
     width, depth = times(ends - starts, rate), times(starts - steps.first, rate)
     if endless:
         width[-1] = np.inf
@@ -314,9 +306,8 @@ def _contribution(support: Levels, mass: float, node: Floats, weight: Floats, v:
 
 def _panels(end: float) -> tuple[Floats, Floats]:
     """Gauss nodes and weights for an integral over ln t up to `end`: short panels at the end, long ones below."""
-    points, lowest = (5, 20.0) if is_rough() else (12, 45.0)
-    node, weight = np.polynomial.legendre.leggauss(points)
-    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, lowest)])
+    node, weight = np.polynomial.legendre.leggauss(12)
+    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, 45.0)])
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[:-1] - edges[1:]) / 2
     return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
 
@@ -342,7 +333,7 @@ class GuardedListDistribution:
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set."""
         lists, guard = self.lists.quality(), self.guard
-        return mixed(lists, guard, self.one_shot.quality()) if matters(guard) else lists
+        return mix(lists, guard, self.one_shot.quality()) if matters(guard) else lists
 
     def number_correct(self) -> Floats:
         """P[c of the items are correct], c = 0..k."""
@@ -361,7 +352,7 @@ def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:
     return SequenceDistribution(support, chances_beside(mechanism._kind, support), candidates, len(scores))
 
 
-def guarded_list(mechanism: GuardedListTopK, scores: Scores) -> GuardedListDistribution:
+def list_with_guard(mechanism: GuardedListTopK, scores: Scores) -> GuardedListDistribution:
     """Return the distribution of the list: of the race beside its guard, and of one-shot top-k."""
     run = mechanism._run(scores)
     support, one_shot = levels(run.steps, run.rate), run.fallback
@@ -383,4 +374,4 @@ def chances_beside(lists: ListGuard | ListSwitch | Noise | None, support: Levels
     return support.chances if lists == GUMBEL else race_chances(support)
 
 
-DISTRIBUTIONS: dict[str, Any] = {"BestList": best_list, "GuardedListTopK": guarded_list}
+DISTRIBUTIONS: dict[str, Any] = {"BestList": best_list, "GuardedListTopK": list_with_guard}

@@ -44,7 +44,6 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise import Noise
-from shortlist.utility.effort import among, is_rough
 
 DECIDED_CHANCE = 1e-18
 """Items whose chances to matter sum to less than this are decided without being looked at."""
@@ -100,7 +99,7 @@ def crowd_of(values: Floats, counts: Floats) -> Crowd:
     return Crowd(values[counts > 0], counts[counts > 0])
 
 
-def rounded(crowd: Crowd, *, up: bool) -> Crowd:
+def round_crowd(crowd: Crowd, *, up: bool) -> Crowd:
     """The crowd with its values rounded to quarters, or beyond 64 to 8 bits: few of them are left.
 
     Rounding up can only raise noisy scores, rounding down only lower them.
@@ -126,8 +125,8 @@ def gather(
     ``drop_below`` and ``count_above`` allow to decide far items without looking at them, each at a total variation
     distance of at most DECIDED_CHANCE.
     """
-    order = 7 if is_rough() else 12 + 4 * refinement
-    low, high = _undecided(crowd, levels, noise, drop_below, count_above)
+    order = 12 + 4 * refinement
+    low, high = _slice_in_doubt(crowd, levels, noise, drop_below, count_above)
     values, weights = crowd.values[low:high], crowd.weights[low:high]
     start, stop, first, last = _cells(values, weights, levels, noise, order)
 
@@ -160,9 +159,9 @@ def gather(
     )
 
 
-def _undecided(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
+def _slice_in_doubt(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
     """The slice of values that may fall on either side of some level."""
-    weights, least = np.abs(crowd.weights), among(DECIDED_CHANCE, 1e-13, 1e-9)
+    weights, least = np.abs(crowd.weights), DECIDED_CHANCE
     low, high = 0, crowd.values.size
     if drop_below:
         exceed = np.cumsum(weights * np.exp(noise.log_survival(levels[0] - crowd.values)))
@@ -211,12 +210,6 @@ def _from_chebyshev(order: int) -> tuple[Floats, Floats]:
 NEGLIGIBLE_LOG = -41.0
 """Ranges end where less than e^-41 (about 1e-18) of the mass lies beyond."""
 
-SEARCHED_NEGLIGIBLE_LOG = -30.0
-"""The same in a search, which asks for no more than a law's stated accuracy: 1e-13."""
-
-ROUGHLY_NEGLIGIBLE_LOG = -18.0
-"""The same where a rough law is enough."""
-
 _KINKS_PER_BLOCK = 32
 _WIDEST_BLOCK = 2.0
 _FEWEST_PANELS = 8
@@ -260,7 +253,7 @@ def _outside(mass: Callable[[Floats], Floats], guess: Levels, side: float) -> fl
     end, step = guess[0] if side < 0 else guess[1], side * max(1.0, guess[1] - guess[0])
     while True:
         levels: Floats = end + step * _DOUBLED
-        enough = mass(levels) <= _least()
+        enough = mass(levels) <= NEGLIGIBLE_LOG
         if enough.any():
             return float(levels[enough.argmax()])
         step *= float(_DOUBLED[-1]) + 1.0
@@ -272,13 +265,9 @@ def _between(mass: Callable[[Floats], Floats], end: float, inside: float, margin
     if abs(inside - end) <= margin:
         return end, inside
     levels = np.linspace(inside, end, _LOOKS + 2)
-    enough = mass(levels[1:-1]) <= _least()
+    enough = mass(levels[1:-1]) <= NEGLIGIBLE_LOG
     first = int(enough.argmax()) + 1 if enough.any() else _LOOKS + 1
     return float(levels[first]), float(levels[first - 1])
-
-
-def _least() -> float:
-    return among(NEGLIGIBLE_LOG, SEARCHED_NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG)
 
 
 def blocks(values: Sequence[Floats], levels: Levels, noise: Noise, refinement: int) -> Iterator[Block]:
@@ -328,7 +317,7 @@ def _gauss(edges: Floats, widest: float, refinement: int) -> Block:
     """Six nodes (doubled at each refinement) on the widest panels, fewer on short ones."""
     width = np.diff(edges)
     digits = 0.84 + np.log10(np.maximum(widest / width, 1.0))
-    count = np.ceil((3.0 if is_rough() else 5.0) / digits).astype(np.int64) * 2**refinement
+    count = np.ceil(5.0 / digits).astype(np.int64) * 2**refinement
     rules = [_legendre(int(n)) for n in count]
     nodes = [start + size * node for start, size, (node, _) in zip(edges[:-1], width, rules, strict=True)]
     weights = [size * weight for size, (_, weight) in zip(width, rules, strict=True)]
@@ -344,8 +333,7 @@ def _legendre(n: int) -> tuple[Floats, Floats]:
 
 def _trapezoidal(levels: Levels, refinement: int) -> Iterator[Block]:
     low, high = levels
-    widest, fewest = (0.6, 16) if is_rough() else (0.3, 32)
-    count = int(np.ceil((high - low) / min(widest, (high - low) / fewest))) * 2**refinement
+    count = int(np.ceil((high - low) / min(0.3, (high - low) / 32))) * 2**refinement
     node = np.linspace(low, high, count + 1)
     step = (high - low) / count
     size = max(_FEWEST_NODES, int(_WIDEST_BLOCK / step))
@@ -354,16 +342,13 @@ def _trapezoidal(levels: Levels, refinement: int) -> Iterator[Block]:
         yield Block((float(part[0]), float(part[-1])), part, np.full(part.size, step))
 
 
-def refined(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats], bool]) -> Floats:
+def refine(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats], bool]) -> Floats:
     """evaluate(0), evaluate(1), ... until ``settled(previous, current)``; the last of them.
 
     Errors fall geometrically in the number of nodes, so doubling it about squares them: the value returned is far
-    more accurate than the change that was accepted. Raises ArithmeticError rather than return a worse one. Where a
-    rough law is enough, the first is.
+    more accurate than the change that was accepted. Raises ArithmeticError rather than return a worse one.
     """
     previous = evaluate(0)
-    if is_rough():
-        return previous
     for refinement in range(1, _REFINEMENTS):
         current = evaluate(refinement)
         if settled(previous, current):
@@ -423,16 +408,16 @@ def tilt(crowd: Crowd, noise: Noise, nodes: Floats, target: float) -> Tilted:
     x = nodes[:, None] - crowd.values
     log_p, log_o = noise.log_survival(x), noise.log_cdf(x)
     log_tilt = _solve(log_p - log_o, crowd.weights, target - crowd.sure)
-    return _tilted(crowd, noise, x, (log_p, log_o), log_tilt)
+    return _tilt_by(crowd, noise, x, (log_p, log_o), log_tilt)
 
 
-def untilted(crowd: Crowd, noise: Noise, nodes: Floats) -> Tilted:
+def without_tilt(crowd: Crowd, noise: Noise, nodes: Floats) -> Tilted:
     """The crowd as it is: what is small then stays small, and is known to a part of the whole."""
     x = nodes[:, None] - crowd.values
-    return _tilted(crowd, noise, x, (noise.log_survival(x), noise.log_cdf(x)), np.zeros(len(nodes)))
+    return _tilt_by(crowd, noise, x, (noise.log_survival(x), noise.log_cdf(x)), np.zeros(len(nodes)))
 
 
-def _tilted(crowd: Crowd, noise: Noise, x: Floats, logs: tuple[Floats, Floats], log_tilt: Floats) -> Tilted:
+def _tilt_by(crowd: Crowd, noise: Noise, x: Floats, logs: tuple[Floats, Floats], log_tilt: Floats) -> Tilted:
     """At x = z - s, with (ln p, ln o) there, one row for each level."""
     log_p, log_o = logs
     tilted = log_p - log_o + log_tilt[:, None]
@@ -500,12 +485,12 @@ def highest_density(crowd: Crowd, noise: Noise, nodes: Floats, log_factor: Float
     return np.exp(noise.log_density(x) - logs + together[:, None])
 
 
-def seen_above(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
+def crowd_above(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
     """A crowd that is to exceed, gathered so that ln S_A stays accurate however small S_A is."""
     return gather(crowd, levels, noise, refinement, drop_below=False).crowd
 
 
-def seen_below(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
+def crowd_below(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
     """A crowd that is to stay below, gathered so that ln F_B stays accurate however small F_B is."""
     return gather(crowd, levels, noise, refinement, count_above=False).crowd
 
@@ -516,10 +501,10 @@ def separation_range(above: Crowd, below: Crowd, noise: Noise) -> Levels:
     What lies below z adds at most F_B(z), what lies above at most S_A(z) sum_B S(z - s), and the result is at least
     S_A F_B at every level. First with scores rounded to quarters so that the bounds hold, then with all of them.
     """
-    above_up, above_down = rounded(above, up=True), rounded(above, up=False)
-    below_up, below_down = rounded(below, up=True), rounded(below, up=False)
+    above_up, above_down = round_crowd(above, up=True), round_crowd(above, up=False)
+    below_up, below_down = round_crowd(below, up=True), round_crowd(below, up=False)
     outer = _range((above_up, above_down), (below_up, below_down), noise, (-1.0, 1.0))
-    near_above, near_below = seen_above(above, outer, noise, 0), seen_below(below, outer, noise, 0)
+    near_above, near_below = crowd_above(above, outer, noise, 0), crowd_below(below, outer, noise, 0)
     return _range((near_above, near_above), (near_below, near_below), noise, outer)
 
 

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shortlist.utility.effort import is_wanted
+_ONLY: ContextVar[str | None] = ContextVar("only", default=None)
+"""The one number that is asked for."""
+
+
+@contextmanager
+def searching(only: str) -> Iterator[None]:
+    """Compute only this number of `quality`: a search asks for it again and again.
+
+    >>> with searching("recall"):
+    ...     is_wanted("recall"), is_wanted("top")
+    (True, False)
+    """
+    token = _ONLY.set(only)
+    try:
+        yield
+    finally:
+        _ONLY.reset(token)
+
+
+def is_wanted(name: str) -> bool:
+    """Return whether this number of a `Quality` is to be computed."""
+    return _ONLY.get() in (None, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +72,7 @@ def good_ranks(k: int) -> tuple[int, int]:
     return -(-k // 100), 3 * k // 2
 
 
-def untied(scores: Any, head: int, reach: int) -> tuple[int, int]:
+def widen_by_ties(scores: Any, head: int, reach: int) -> tuple[int, int]:
     """The ranks 1 to h, and those up to t, of which ties leave no doubt: `scores` are sorted, the best first.
 
     >>> untied([9, 7, 7, 7, 2], 2, 3)  # who is second and who fourth is a matter of taste
@@ -65,4 +88,4 @@ def untied(scores: Any, head: int, reach: int) -> tuple[int, int]:
 
 def ranks_within(scores: Any, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """(h, t) of great and of good sets of k, ties counting as equal; `scores` are sorted, the best first."""
-    return untied(scores, *great_ranks(k)), untied(scores, *good_ranks(k))
+    return widen_by_ties(scores, *great_ranks(k)), widen_by_ties(scores, *good_ranks(k))

@@ -17,13 +17,14 @@ from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
 from shortlist.scores import Scores
-from shortlist.utility.effort import among, is_rough
 from shortlist.utility.quadrature import (
     Block,
     Crowd,
     Levels,
     Tilted,
     blocks,
+    crowd_above,
+    crowd_below,
     crowd_of,
     find_range,
     gather,
@@ -31,10 +32,8 @@ from shortlist.utility.quadrature import (
     log_all_above,
     log_all_below,
     log_bounds,
-    refined,
-    rounded,
-    seen_above,
-    seen_below,
+    refine,
+    round_crowd,
     separation_range,
     tilt,
 )
@@ -52,8 +51,8 @@ _LEFT_OUT = -36.0
 _RARE = 0.02
 """Up to this pi (or 1 - pi), ln b and 1/b are taken from some terms of their power series."""
 
-_TERMS, _ROUGH_TERMS = 11, 8
-"""How many: an item adds an error of 1e-16, and of 1e-12 where a rough law is enough."""
+_TERMS = 11
+"""How many: an item adds an error of 1e-16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +68,17 @@ def circle(tilted: Tilted, weights: Floats, refinement: int, *, whole_law: bool)
     """Angles enough for one coefficient near the mean, or for the whole law of the count around it.
 
     Aliases lie M (for the whole law M/2) away from the mean. So far out a count of variance V has probability below
-    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15, in a search a = 7 sqrt V + 16 makes it 1e-10, and
-    where a rough law is enough a = 5.8 sqrt V + 12 makes it 1e-7. More angles than items are never needed. An angle
+    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15. More angles than items are never needed. An angle
     carries at most exp(-2 V sin^2(theta/2)). One circle serves all rows.
     """
     variance = tilted.spread @ weights
     wider = 8.0 * refinement
-    deviations, more, left_out = among((8.2, 24.0 + wider, _LEFT_OUT), (7.0, 16.0 + wider, -26.0), (5.8, 12.0, -18.0))
-    far = deviations * np.sqrt(max(float(variance.max()), 0.0)) + more
+    far = 8.2 * np.sqrt(max(float(variance.max()), 0.0)) + 24.0 + wider
     away = min(far, float(np.abs(weights).sum()) + 2.0)
     half = int(np.ceil(away if whole_law else away / 2))
     size = 2 * half + 1
     angles = 2.0 * np.pi * np.arange(half + 1) / size
-    carrying = -2.0 * float(variance.min()) * np.sin(angles / 2) ** 2 >= left_out
+    carrying = -2.0 * float(variance.min()) * np.sin(angles / 2) ** 2 >= _LEFT_OUT
     shares = np.where(angles > 0, 2.0, 1.0) / size
     return Circle(angles[carrying], shares[carrying], size)
 
@@ -138,7 +135,7 @@ def _power_sums(tilted: Tilted, weights: Floats, angles: Floats) -> tuple[Comple
 
     For sites with pi > 1/2 the conjugates are what is wanted: b = e^{i theta} (1 + rest conj(e)).
     """
-    terms = _terms()
+    terms = _TERMS
     powers: Complexes = np.vander(np.exp(1j * angles) - 1.0, terms, increasing=True).T
     weighted = tilted.density * weights
     logs, inverses = np.zeros((2, tilted.rest.shape[0], terms))
@@ -151,10 +148,6 @@ def _power_sums(tilted: Tilted, weights: Floats, angles: Floats) -> tuple[Comple
         power *= factor
     inverses[:, 1:] *= -1.0
     return logs @ powers, inverses @ powers
-
-
-def _terms() -> int:
-    return _ROUGH_TERMS if is_rough() else _TERMS
 
 
 def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: Floats) -> Floats:
@@ -175,7 +168,7 @@ def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: 
         _real_sum(first, transform.real, transform.imaginary),
         _real_sum(second, transform.real**2 - transform.imaginary**2, 2.0 * transform.real * transform.imaginary),
     )
-    forth, back, terms = np.exp(1j * angles), np.exp(-1j * angles), _terms()
+    forth, back, terms = np.exp(1j * angles), np.exp(-1j * angles), _TERMS
     for sites, turn, direction in ((transform.below, np.ones_like(forth), forth), (transform.above, back, back)):
         powers = np.vander(1.0 - direction, terms, increasing=True)
         once = ((first * turn) @ powers).real
@@ -207,9 +200,7 @@ def threshold_range(crowd: Crowd, k: int, noise: Noise) -> Levels:
     It lies above z if at least k + 1 items exceed z: Chernoff's bound, first with scores rounded to quarters in the
     safe direction, then with all of them, which is worth its time where the law is to be exact.
     """
-    outer = _range(rounded(crowd, up=True), rounded(crowd, up=False), k, noise, (-1.0, 1.0))
-    if is_rough():
-        return outer
+    outer = _range(round_crowd(crowd, up=True), round_crowd(crowd, up=False), k, noise, (-1.0, 1.0))
     near = gather(crowd, outer, noise, 0).crowd
     return _range(near, near, k, noise, outer)
 
@@ -263,7 +254,7 @@ def _laws_around(tilted: Tilted, crowd: Crowd, centre: Floats, refinement: int) 
     return np.fft.fftshift(law, axes=1), np.fft.fftshift(density, axes=1)
 
 
-def included_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: int) -> tuple[Floats, float]:
+def inclusion_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: int) -> tuple[Floats, float]:
     """The part of Int [w^(k-1)] prod q (p_i / q_i) (sum f/q - f_i / q_i) dz that a block adds.
 
     For an item at each site of the crowd, and for an item that surely exceeds: that is the mass of the block.
@@ -358,7 +349,7 @@ def _relative(scores: Floats, reference: float) -> Floats:
         return np.clip(scores - reference, -_FAR, _FAR)
 
 
-def checked_scores(s: Floats) -> Floats:
+def check_scaled_scores(s: Floats) -> Floats:
     """``s`` as a one-dimensional float64 array with at least one finite entry, no NaN and no +inf."""
     scores = np.asarray(s, dtype=np.float64)
     if scores.ndim != 1 or np.isnan(scores).any() or (scores == np.inf).any():
@@ -410,7 +401,7 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
     >>> {one: round(p, 4) for one, p in set_probabilities(np.array([1.5, 1.0, 0.0]), 1, EXPONENTIAL).items()}
     {(0,): 0.6303, (1,): 0.2807, (2,): 0.089}
     """
-    s = checked_scores(s)
+    s = check_scaled_scores(s)
     able = np.flatnonzero(s > -np.inf)
     d = len(able)
     sizes = [check_k(k, s)] if line is None else list(range(min(k, d) + 1))
@@ -433,10 +424,10 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
                 total += block.weights[rows] @ _ending(block.nodes[rows], values, noise, line, inside, full)
         return total
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return float(np.abs(new - old).max()) <= ERROR and abs(float(new.sum()) - 1.0) <= 10 * ERROR
 
-    chances = np.clip(refined(evaluate, settled), 0.0, 1.0)
+    chances = np.clip(refine(evaluate, is_settled), 0.0, 1.0)
     named = (tuple(able[list(one)].tolist()) for one in sets)
     return dict(zip(named, chances.tolist(), strict=True))
 
@@ -512,7 +503,7 @@ def winner_probabilities(s: Floats, noise: Noise) -> Floats:
     >>> winner_probabilities(np.array([1.5, 1.0, 0.0]), EXPONENTIAL).round(4).tolist()
     [0.6303, 0.2807, 0.089]
     """
-    items = items_of(checked_scores(s), 1)
+    items = items_of(check_scaled_scores(s), 1)
     if noise is GUMBEL:
         odds = np.exp(items.values)
         return items.per_item(odds / (odds @ items.counts))
@@ -553,11 +544,11 @@ def _by_level(items: Items, noise: Noise) -> Floats:
             result += gathering.spread(densities.sum(axis=0), 0.0)
         return near.spread(result, 0.0)
 
-    def settled(previous: Floats, current: Floats) -> bool:
+    def is_settled(previous: Floats, current: Floats) -> bool:
         change = float(np.max(np.abs(current - previous) * items.counts))
         return change <= _SETTLED and abs(float(current @ items.counts) - 1.0) <= _WHOLE * (1.0 + items.size / 10_000)
 
-    return np.maximum(refined(evaluate, settled), 0.0)
+    return np.maximum(refine(evaluate, is_settled), 0.0)
 
 
 ONESHOT_LAW_ERROR = 1e-9
@@ -573,7 +564,7 @@ def right_probability(s: Floats, k: int, noise: Noise) -> float:
     With A the items above the k-th largest score, T those at it, B those below, and v = k - |A|, it is
     ``C(|T|, v) Int S_A S_T^v d[F_T^(|T|-v) F_B]``. ERROR is relative here: tiny values are exact too.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if k == items.size:
         return 1.0
     inside = items.best(k)
@@ -583,20 +574,20 @@ def right_probability(s: Floats, k: int, noise: Noise) -> float:
     levels = separation_range(winners, losers, noise)
 
     def evaluate(refinement: int) -> Floats:
-        near_winners = seen_above(winners, levels, noise, refinement)
-        near_losers = seen_below(losers, levels, noise, refinement)
+        near_winners = crowd_above(winners, levels, noise, refinement)
+        near_losers = crowd_below(losers, levels, noise, refinement)
         total = 0.0
         for block in blocks([near_winners.values, near_losers.values], levels, noise, refinement):
-            above = seen_above(near_winners, block.levels, noise, refinement)
-            below = seen_below(near_losers, block.levels, noise, refinement)
+            above = crowd_above(near_winners, block.levels, noise, refinement)
+            below = crowd_below(near_losers, block.levels, noise, refinement)
             log_factor = log_sets + log_all_above(above, noise, block.nodes) + np.log(block.weights)
             total += float((highest_density(below, noise, block.nodes, log_factor) @ below.weights).sum())
         return np.array([total])
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return abs(float(new[0] - old[0])) <= ONESHOT_LAW_ERROR * max(float(new[0]), SMALLEST)
 
-    return min(1.0, float(refined(evaluate, settled)[0]))
+    return min(1.0, float(refine(evaluate, is_settled)[0]))
 
 
 def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> Floats:
@@ -608,7 +599,7 @@ def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> 
     over the others, it is ``Int (alpha'_c beta_{k-c} + alpha_c beta'_{k-c}) dz``. Its sum is an error meter that costs
     nothing: nodes are added until it is 1 to within ERROR.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if k == items.size:
         return np.concatenate([np.zeros(k), [1.0]])
     at_least = items.at_least(k if rank is None else rank)
@@ -625,10 +616,10 @@ def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> 
             result += correct_in(seen_correct, seen_others, block, k, noise, refinement)
         return result
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return float(np.abs(new - old).max()) <= ONESHOT_LAW_ERROR and abs(float(new.sum()) - 1.0) <= ONESHOT_LAW_ERROR
 
-    return np.maximum(refined(evaluate, settled), 0.0)
+    return np.maximum(refine(evaluate, is_settled), 0.0)
 
 
 def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
@@ -637,7 +628,7 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
     ``Int [w^(k-1)] prod_j q_j (p_i / q_i) (sum_j f_j / q_j - f_i / q_i) dz``. Nodes are added until the sum is k to
     within k ERROR.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if k == items.size:
         return items.per_item(np.ones_like(items.values))
     crowd = crowd_of(items.values, items.counts)
@@ -648,18 +639,18 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
         result, mass = np.zeros(near.crowd.values.size), 0.0
         for block in blocks([near.crowd.values], levels, noise, refinement):
             gathering = gather(near.crowd, block.levels, noise, refinement)
-            at_sites, block_mass = included_in(gathering.crowd, block, k, noise, refinement)
+            at_sites, block_mass = inclusion_in(gathering.crowd, block, k, noise, refinement)
             result += gathering.spread(at_sites, block_mass)
             mass += block_mass
         return near.spread(result, mass)
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return (
             float(np.abs(new - old).max()) <= ONESHOT_LAW_ERROR
             and abs(float(new @ items.counts) - k) <= k * ONESHOT_LAW_ERROR
         )
 
-    return items.per_item(np.clip(refined(evaluate, settled), 0.0, 1.0))
+    return items.per_item(np.clip(refine(evaluate, is_settled), 0.0, 1.0))
 
 
 def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> float:
@@ -668,7 +659,7 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
     With A the ranks up to head, B those beyond reach, T those between, and m = k - head, it is
     ``Int S_A F_B {(sum_B f/F) [w^m] prod_T q + [w^m] prod_T q sum_T f/q} dz``.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if not 0 <= head <= k <= reach:
         raise ValueError("head and reach must be ranks with 0 <= head <= k <= reach")
     if k == items.size:
@@ -679,14 +670,14 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
     levels = threshold_range(crowd_of(items.values, items.counts), k, noise)
 
     def evaluate(refinement: int) -> Floats:
-        near_heads = seen_above(heads, levels, noise, refinement)
+        near_heads = crowd_above(heads, levels, noise, refinement)
         near_middle = gather(middle, levels, noise, refinement).crowd
-        near_tail = seen_below(tail, levels, noise, refinement)
+        near_tail = crowd_below(tail, levels, noise, refinement)
         total = 0.0
         for block in blocks([near_heads.values, near_middle.values, near_tail.values], levels, noise, refinement):
-            above = seen_above(near_heads, block.levels, noise, refinement)
+            above = crowd_above(near_heads, block.levels, noise, refinement)
             between = gather(near_middle, block.levels, noise, refinement).crowd
-            below = seen_below(near_tail, block.levels, noise, refinement)
+            below = crowd_below(near_tail, block.levels, noise, refinement)
             log_factor = log_all_above(above, noise, block.nodes) + np.log(block.weights)
             loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.weights
             loser_between = np.exp(log_factor + log_all_below(below, noise, block.nodes))
@@ -694,10 +685,10 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
             total += float(loser_below @ count + loser_between @ density)
         return np.array([total])
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return abs(float(new[0] - old[0])) <= ONESHOT_LAW_ERROR
 
-    return float(np.clip(refined(evaluate, settled)[0], 0.0, 1.0))
+    return float(np.clip(refine(evaluate, is_settled)[0], 0.0, 1.0))
 
 
 def quality(s: Floats, k: int, noise: Noise) -> Quality:
@@ -711,8 +702,8 @@ def quality(s: Floats, k: int, noise: Noise) -> Quality:
     )
 
 
-def _checked(s: Floats, k: int) -> tuple[Items, int]:
-    scores = checked_scores(s)
+def _items_for(s: Floats, k: int) -> tuple[Items, int]:
+    scores = check_scaled_scores(s)
     number = check_k(k, scores)
     return items_of(scores, number + 1), number
 

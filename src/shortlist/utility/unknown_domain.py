@@ -18,9 +18,8 @@ from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import canonical_offset, dummies
 from shortlist.mechanisms.base import listing
 from shortlist.scores import Scores
-from shortlist.utility.effort import is_rough, is_wanted
-from shortlist.utility.quadrature import Crowd, untilted
-from shortlist.utility.quality import Quality, ranks_within
+from shortlist.utility.quadrature import Crowd, without_tilt
+from shortlist.utility.quality import Quality, is_wanted, ranks_within
 from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum
 from shortlist.utility.threshold import LineRace
 
@@ -96,7 +95,7 @@ class BarredRace:
         """E[correct labels named] / k."""
         if not len(self.log_rate):
             return 0.0
-        return min(1.0, _expected(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
+        return min(1.0, _correct(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
 
 
 def _all_first(log_winners: Floats, log_others: Floats) -> float:
@@ -113,16 +112,12 @@ def _log_rung(log_time: Floats) -> Floats:
     return result
 
 
-def _fineness() -> tuple[float, float]:
-    return (2 * STEP, CERTAIN / 2) if is_rough() else (STEP, CERTAIN)
-
-
-def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
+def _correct(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     """Int e^{-w_bar t} sum_{i correct} w_i e^{-w_i t} P[fewer than k others have rung] dt, over v = ln t.
 
     At first that chance is one.
     """
-    step, certain = _fineness()
+    step, certain = STEP, CERTAIN
     v, mean = _times(log_rate, correct, k, log_bar)
     with np.errstate(divide="ignore"):
         early = int(np.count_nonzero((mean < k) & (k * np.log(k / mean) - k + mean >= certain)))
@@ -165,7 +160,7 @@ def _ringing_at_once(rates: Floats, correct: int, k: int, v: Floats) -> Floats:
     values, counts = np.unique(rates, return_counts=True)
     crowd, result = Crowd(values, counts.astype(np.float64)), np.zeros(len(v))
     for rows in rows_at_a_time(len(v), max(len(values), FEWEST)):
-        seen = untilted(crowd, GUMBEL, -v[rows])
+        seen = without_tilt(crowd, GUMBEL, -v[rows])
         seen.density[:, values < rates[correct - 1]] = 0.0
         around, centre = circle(seen, crowd.weights, 0, whole_law=True), np.rint(seen.chance @ crowd.weights)
         transform = spectrum(seen, crowd.weights, -centre, around.angles)
@@ -189,7 +184,7 @@ def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> tuple[Floa
     at most e^{-(m - k)^2 / 2 m}, which is less than e^-CERTAIN where m exceeds k + sqrt(2 CERTAIN k) + 2 CERTAIN, and
     for m < k it reaches k with a chance of at most e^{-(k ln(k/m) - k + m)} (Chernoff).
     """
-    step, certain = _fineness()
+    step, certain = STEP, CERTAIN
     first = -float(np.logaddexp.reduce(log_rate[:correct])) - certain
     v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + certain), step)
     with np.errstate(over="ignore"):
@@ -393,7 +388,7 @@ class SetDistribution:
         return canonical_limited_domain(self.counts, one.k, one._round, one.guarantee.delta, one._limit, gamma)
 
 
-def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
+def list_distribution(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
     """Return the distribution of the list."""
     counts, limit, (e, delta), (above, many) = scores.values, mechanism._limit, mechanism._rates, mechanism._bar
     (listed, c), gumbel = working_list(counts, limit), mechanism._kind == GUMBEL
@@ -403,9 +398,9 @@ def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribu
     return ListDistribution(counts, positions, LineRace(s, mechanism.k, mechanism._kind), field)
 
 
-def canonical(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
+def set_distribution(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
     """Return the distribution of the set."""
     return SetDistribution(scores.values, mechanism)
 
 
-DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": limited_domain, "CanonicalLimitedDomain": canonical}
+DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": list_distribution, "CanonicalLimitedDomain": set_distribution}

@@ -11,10 +11,10 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
-from shortlist.exact.noise import EXPONENTIAL
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.mechanisms.sets import NOTHING, default_gamma
 from shortlist.privacy import BoundedRange
+from tests.helpers.inside import EXPONENTIAL
 from tests.helpers.subset_law import counted, subset_law
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present

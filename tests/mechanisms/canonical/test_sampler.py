@@ -11,18 +11,14 @@ import numpy as np
 import pytest
 
 from shortlist._arrays import Runs
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
-from shortlist.exact.reals import Uniform, formula, is_positive
-from shortlist.exact.subsets import log_sum, rank_scores, relevant
+from shortlist.exact import reals, subsets
 from shortlist.noise import piecewise_noise
+from shortlist.sampling import entropy as uniforms
+from shortlist.sampling import sets
 from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
 from shortlist.sampling import subsets as thinning
-from shortlist.sampling import uniforms
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.sets import SubsetRace, envelope_of, exponential_class, groups_of, gumbel_class, prepare_subsets
-from shortlist.sampling.subsets import first_arrival
-from shortlist.sampling.uniforms import WordStream, subset
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, Seeded, Uniform, WordStream, log_sum, rank_scores
 from tests.helpers.subset_law import counted, subset_law
 from tests.helpers.support import assert_law, full_size, histogram, sized
 from tests.helpers.typed import of_kind, present
@@ -79,7 +75,7 @@ def test_bits_are_all_zero_with_their_chance():
 def test_subsets_are_uniform(size, count, few, monkeypatch):
     monkeypatch.setattr(uniforms, "FEW", few)
     stream = WordStream(Seeded(3))
-    rows = [tuple(subset(size, count, stream).tolist()) for _ in range(4000)]
+    rows = [tuple(uniforms.subset(size, count, stream).tolist()) for _ in range(4000)]
     distinct = sorted(set(rows))
     assert len(distinct) == math.comb(size, count)
     assert all(len(set(row)) == count and list(row) == sorted(row) for row in distinct)
@@ -88,7 +84,7 @@ def test_subsets_are_uniform(size, count, few, monkeypatch):
 
 def test_large_subsets_have_distinct_members():
     for size in (10**6, 2**33):
-        found = subset(size, 3000, WordStream(Seeded(4)))
+        found = uniforms.subset(size, 3000, WordStream(Seeded(4)))
         assert len(found) == 3000
         assert (np.diff(found) > 0).all()
         assert 0 <= found[0] < size / 50 < size * 0.98 < found[-1] < size
@@ -107,13 +103,13 @@ def test_a_uniform_is_refined_and_never_forgets():
     number.refine()
     assert number.value == (1 << 127) + 5
     assert number.bits == 128
-    assert is_positive(formula(lambda: number.ball() - 0.5, [number]))
-    assert not is_positive(formula(lambda: 0.25 - number.ball(), [number]))
+    assert reals.is_positive(reals.formula(lambda: number.ball() - 0.5, [number]))
+    assert not reals.is_positive(reals.formula(lambda: 0.25 - number.ball(), [number]))
 
 
 def test_undecided_signs_draw_more_bits():
     number = Uniform(one_by_one(1 << 63, 0, 9).word)
-    assert is_positive(formula(lambda: number.ball() - 0.5, [number]))
+    assert reals.is_positive(reals.formula(lambda: number.ball() - 0.5, [number]))
     assert number.bits == 192
     assert Uniform(one_by_one(2**64 - 1).word).high == 1.0
 
@@ -165,7 +161,7 @@ def ranking_of(case):
 
 
 def race_of(case, noise, **options):
-    return prepare_subsets(ranking_of(case), noise, **options)
+    return sets.prepare_subsets(ranking_of(case), noise, **options)
 
 
 def law_of(case, noise):
@@ -212,7 +208,7 @@ def test_wide_cells_and_exact_arithmetic_everywhere_change_nothing(case, noise, 
 
 def test_proposals_from_wide_cells_are_accepted_in_part():
     ranking, law, source = ranking_of(CASES[0]), law_of(CASES[0], GUMBEL), Seeded(14)
-    race = SubsetRace(ranking, partial(gumbel_class, envelope_of(ranking, width=9.0)))
+    race = sets.SubsetRace(ranking, partial(sets.gumbel_class, sets.envelope_of(ranking, width=9.0)))
     assert_law(counted([np.sort(race.draw(source)) for _ in range(2_000)], law), list(law.values()))
 
 
@@ -220,7 +216,7 @@ def leave_out(monkeypatch, below):
     """Of the cells that matter, those whose log mass is that much below the largest are left out as well."""
 
     def fewer(classes, **options):
-        cells, left_out = relevant(classes, **options)
+        cells, left_out = subsets.relevant(classes, **options)
         kept = cells.upper > cells.upper.max() - below
         return cells.where(kept), float(np.logaddexp(left_out, log_sum(cells.where(~kept).upper)))
 
@@ -233,7 +229,7 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
     """All cells but the heaviest are left out: they come back through the residual weight, as often as they should."""
     leave_out(monkeypatch, below=0.6)
     for case in (CASES[0], CASES[1], CASES[3]):
-        envelope = envelope_of(ranking_of(case))
+        envelope = sets.envelope_of(ranking_of(case))
         assert envelope.total > envelope.residual > envelope.total / 20
         rest = present(envelope.rest)()
         assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
@@ -247,7 +243,7 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
 @kinds
 def test_if_everything_is_left_out_it_still_comes_back(noise, monkeypatch):
     leave_out(monkeypatch, below=0.0)
-    assert len(envelope_of(ranking_of(CASES[0])).cells) == 0
+    assert len(sets.envelope_of(ranking_of(CASES[0])).cells) == 0
     law = law_of(CASES[0], noise)
     assert_law(
         counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(400, full=10_000)), law), list(law.values())
@@ -264,7 +260,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
     ):
         for negligible in (27.0, 1.0, -2.0):
             monkeypatch.setattr("shortlist.exact.subsets.LEFT_OUT_LOG", negligible)
-            envelope = envelope_of(rank_scores(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
+            envelope = sets.envelope_of(rank_scores(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
             if envelope.rest is not None:
                 rest = envelope.rest()
                 assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
@@ -307,29 +303,30 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
     """Lambda from 1e-6 to 1e30 and far beyond: the class law is exact."""
     scores = np.concatenate([np.full(k, 1.0), 1.0 - step * np.arange(1, rest + 1)])
     ranking = rank_scores(scores, k, Fraction(1), Fraction(9, 10), gap_aware=True)
-    envelope = envelope_of(ranking)
+    envelope = sets.envelope_of(ranking)
     assert math.log(envelope.total) - envelope.shift * math.log(2) == pytest.approx(log_mass, abs=1.5)
     stream, law = WordStream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
     assert law.sum() == pytest.approx(1, abs=1e-9)
     counts = np.zeros(len(law))
     for _ in range(sized(120, full=4000)):
-        found = (gumbel_class if noise is GUMBEL else exponential_class)(envelope, stream)
+        found = (sets.gumbel_class if noise is GUMBEL else sets.exponential_class)(envelope, stream)
         counts[0 if found is None else 1 + found[0] * rest + found[1]] += 1
     assert_law(counts, law)
 
 
 def few(loss):
     """Two candidates, one set beside the top one, at that loss."""
-    return envelope_of(rank_scores(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
+    return sets.envelope_of(rank_scores(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
 
 
 def test_late_deadlines_go_through_many_slices():
     """With one equal rival both arrive at uniform times; deadlines near 1 pass slice after slice."""
     envelope = few(0)
+    first_proposal = thinning.first_proposal
     for word in (2**64 - 2, 2**64 - 2**40):
-        found = [first_arrival(envelope, Uniform(one_by_one(word).word), WordStream(Seeded(n))) for n in range(200)]
-        assert all(pair == (0, 0) for pair in found)
-    early = [first_arrival(envelope, Uniform(one_by_one(2**50).word), WordStream(Seeded(n))) for n in range(200)]
+        found = [first_proposal(envelope, Uniform(one_by_one(word).word), WordStream(Seeded(n))) for n in range(200)]
+        assert all((one.i, one.j) == (0, 0) for one in map(present, found))
+    early = [first_proposal(envelope, Uniform(one_by_one(2**50).word), WordStream(Seeded(n))) for n in range(200)]
     assert early == [None] * 200
 
 
@@ -361,7 +358,7 @@ def test_an_arrival_encloses_its_time():
 
 def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
     proposal = few(0).propose(WordStream(Seeded(1)))
-    assert envelopes.accept(replace(proposal, low=-math.inf), one_by_one(0, 0))
+    assert uniforms.accept(one_by_one(0, 0), -math.inf, proposal.high, proposal.chance)
     arrival = thinning.Arrival(1 - Fraction(1, 2**60), 1, 0)
     arrival.next(one_by_one(2**64 - 1))
     thinned = thinning._Thinning(proposal, arrival, 2)
@@ -373,10 +370,10 @@ def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
 def test_a_top_set_of_vanishing_share_is_drawn_bit_by_bit():
     """Beside a mass of e^1226 the top k has weight 1 in the envelope and counts 2^shift of it: those bits must be 0."""
     scores = np.concatenate([np.full(400, 1.0), 1.0 - 0.001 * np.arange(1, 3001)])
-    envelope = envelope_of(rank_scores(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
+    envelope = sets.envelope_of(rank_scores(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
     assert envelope.shift < -1000
-    assert gumbel_class(envelope, one_by_one(*[0] * (1 - envelope.shift // 64 + 1))) is None
-    assert gumbel_class(envelope, one_by_one(0, 0, 5)) is not None
+    assert sets.gumbel_class(envelope, one_by_one(*[0] * (1 - envelope.shift // 64 + 1))) is None
+    assert sets.gumbel_class(envelope, one_by_one(0, 0, 5)) is not None
 
 
 def test_candidates_at_minus_infinity_and_ties_are_ranked_in_the_callers_order():
@@ -410,7 +407,9 @@ def test_ranks_are_those_of_a_stable_sort(dtype, span):
 def test_runs_of_equal_scores_draw_what_the_whole_array_draws(noise, gamma):
     array, runs = np.array([9, 9, 4, 4, 4, 0]), Runs.of(np.array([9, 4, 0]), np.array([2, 3, 1]))
     rows = [
-        prepare_subsets(rank_scores(values, 3, Fraction(1, 2), gamma, gap_aware=True), noise).draw_many(Seeded(1), 60)
+        sets.prepare_subsets(rank_scores(values, 3, Fraction(1, 2), gamma, gap_aware=True), noise).draw_many(
+            Seeded(1), 60
+        )
         for values in (array, runs)
     ]
     assert [sorted(row) for row in np.array(rows[0]).tolist()] == [sorted(row) for row in np.array(rows[1]).tolist()]
@@ -456,7 +455,7 @@ every = pytest.mark.parametrize("noise", ANY, ids=[noise.name for noise in ANY])
 
 def drawn_in_groups(case, noise, draws):
     ranking = ranking_of(case)
-    return SubsetRace(ranking, groups_of(ranking, noise).draw).draw_many(Seeded(21), draws)
+    return sets.SubsetRace(ranking, sets.groups_of(ranking, noise).draw).draw_many(Seeded(21), draws)
 
 
 @full_size
@@ -496,7 +495,7 @@ def test_large_groups_are_exact_too():
     """Classes of up to C(43, 3) subsets, Gumbel noise, against the closed form."""
     scores = np.concatenate([np.full(4, 1.0), 1.0 - 0.05 * np.arange(1, 41)])
     ranking = rank_scores(scores, 4, Fraction(1), Fraction(9, 10), gap_aware=True)
-    draw, stream = groups_of(ranking, GUMBEL).draw, WordStream(Seeded(23))
+    draw, stream = sets.groups_of(ranking, GUMBEL).draw, WordStream(Seeded(23))
     law, counts = class_law(ranking.classes(), GUMBEL), np.zeros(161)
     for _ in range(sized(800, full=2000)):
         found = draw(stream)
@@ -506,7 +505,7 @@ def test_large_groups_are_exact_too():
 
 def test_a_group_whose_uniform_is_extreme_goes_on_to_arb():
     ranking = ranking_of(CASES[0])
-    group = groups_of(ranking, KINDS["laplace"])
+    group = sets.groups_of(ranking, KINDS["laplace"])
     for word in (0, 2**64 - 1):
         row, run, words = np.zeros(1, int), np.zeros(1, int), np.array([word], np.uint64)
         low, high = group._bounds(row, run, words)

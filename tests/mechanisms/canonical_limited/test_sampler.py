@@ -13,12 +13,12 @@ from flint import arb, ctx
 import shortlist as sl
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.exact.thresholds import GaussianTest, LaplaceTest
+from shortlist.sampling import entropy as shares
 from shortlist.sampling import stable as passing
 from shortlist.sampling import stable as rationals
-from shortlist.sampling import uniforms as shares
+from shortlist.sampling.entropy import WordStream, many_below
 from shortlist.sampling.race import Runner, best_of, how_many_above
 from shortlist.sampling.stable import passes
-from shortlist.sampling.uniforms import WordStream, many_below
 from shortlist.sampling.unknown_domain import LimitedSets, log_partial_sums
 from tests.helpers.support import assert_law, full_size, sized
 from tests.sampling.test_race import coarse, without_floats

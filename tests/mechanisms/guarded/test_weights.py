@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.subsets import rank_scores
+from shortlist.sampling import sets
 from shortlist.sampling import subsets as subset_few
-from shortlist.sampling.sets import Family
+from tests.helpers.inside import rank_scores
 
 SHAPES: dict[str, Callable[[int], Any]] = {
     "zipf": lambda d: np.floor(1e4 / np.arange(1, d + 1) ** 0.8).astype(np.int64),
@@ -26,7 +26,7 @@ def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape
     ranking = rank_scores(SHAPES[shape](d), k, rate, Fraction(3, 5), gap_aware=True)
     classes = ranking.classes()
     starts = np.minimum(np.arange(k) % 3, len(classes.fall) - 1)
-    for family in (Family.junk(ranking, classes, starts), Family.all_but_junk(ranking, classes, starts)):
+    for family in (sets.Family.junk(ranking, classes, starts), sets.Family.all_but_junk(ranking, classes, starts)):
         low, high = family.quick_bounds()
         below, above = family.bounds()
         assert low <= above
@@ -40,7 +40,7 @@ def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape
 
 def test_many_classes_are_left_to_cells(monkeypatch):
     ranking = rank_scores(SHAPES["zipf"](100), 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
-    family = Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64))
+    family = sets.Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64))
     monkeypatch.setattr(subset_few, "FEW", 10)
     assert family.quick_bounds() == family.bounds()
 
@@ -50,5 +50,5 @@ def test_what_is_kept_are_sizes_of_classes_alone():
     subset_few.log_sizes.cache_clear()
     for values in (SHAPES["zipf"](100), SHAPES["flat"](100)):
         ranking = rank_scores(values, 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
-        Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64)).quick_bounds()
+        sets.Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64)).quick_bounds()
     assert subset_few.log_sizes.cache_info().currsize == 1

@@ -16,7 +16,7 @@ from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalT
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP
-from shortlist.sampling.sequences import SLOPE, ListSwitch, junk_limit
+from shortlist.sampling.sets import LIST_SLOPE, ListSwitch, junk_limit
 from shortlist.utility import distribution
 from tests.helpers.support import assert_law, in_suite
 from tests.helpers.typed import present
@@ -115,7 +115,7 @@ def test_the_switch_takes_a_sixty_fifth():
     scores, mechanism = Scores(range(100), monotone=True), GuardedListTopK(k=20, budget=ZCDP(0.1))
     e, (noise, round_) = float(2 * mechanism._rate(scores)), mechanism._one_shot(100)
     assert noise == GUMBEL
-    assert 0.1 <= (1 + float(SLOPE) ** 2) * e**2 / 8 <= 0.102  # the tight value of zCDP is a little below e^2 / 8
+    assert 0.1 <= (1 + float(LIST_SLOPE) ** 2) * e**2 / 8 <= 0.102  # the tight value of zCDP is a little below e^2 / 8
     assert 20 * float(round_) ** 2 == pytest.approx(e**2, rel=0.02)
     assert mechanism._one_shot(39)[1] == epsilon_of_a_round(20, ZCDP(0.1))  # few candidates: no switch
 

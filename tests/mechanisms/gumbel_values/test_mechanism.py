@@ -7,11 +7,11 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.exact.noise import GUMBEL
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.mechanisms.gaps import EULER
 from shortlist.privacy import ZCDP, ApproxDP, GumbelDP, PureDP
-from shortlist.sampling.thresholds import add_noise
+from shortlist.sampling import thresholds
+from tests.helpers.inside import GUMBEL
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 
@@ -79,7 +79,7 @@ def peeled(values, k, gamma, source):
     """
     left, arrivals, winners, time = dict(enumerate(values)), [], [], 0.0
     for _ in range(k):
-        noisy = {i: add_noise(v, scale=gamma, noise=GUMBEL, source=source) for i, v in left.items()}
+        noisy = {i: thresholds.add_noise(v, scale=gamma, noise=GUMBEL, source=source) for i, v in left.items()}
         best = max(noisy, key=noisy.__getitem__)
         time += np.exp(-noisy[best] / float(gamma))
         winners.append(best)

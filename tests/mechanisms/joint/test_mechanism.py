@@ -12,8 +12,8 @@ from shortlist import PureDP, Scores
 from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-from shortlist.sampling import sequences as sequence_draw
-from shortlist.sampling import uniforms as shares
+from shortlist.sampling import entropy as shares
+from shortlist.sampling import sets as sequence_draw
 from shortlist.utility.lists import levels, within
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
@@ -166,7 +166,7 @@ def test_bad_questions_are_refused_before_data_is_touched():
 def test_draws_from_wide_cells_follow_the_law(x, k, epsilon, monotone, monkeypatch):
     """As where there are millions of rungs: cells hold several, and a loss in them is drawn and accepted."""
     monkeypatch.setattr(sequence_classes, "FEW_PAIRS", 0)
-    monkeypatch.setattr(sequence_draw, "cells", partial(sequence_classes.cells, waste=4.0))
+    monkeypatch.setattr(sequence_draw, "sequence_cells", partial(sequence_classes.cells, waste=4.0))
     mechanism, scores = JointTopK(k=k, epsilon=epsilon), Scores(x, monotone=monotone)
     assert not mechanism._race(scores)[0].cells.flat.all()
     exact = law(x, k, epsilon / (2 if monotone else 4))

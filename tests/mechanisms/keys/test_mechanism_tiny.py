@@ -9,8 +9,8 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.exact import geometric as truncated_geometric
-from shortlist.exact.geometric import Geometric
 from shortlist.mechanisms import KeySet, NamesChoice
+from tests.helpers.inside import Geometric
 
 
 @pytest.mark.parametrize("counts", [{}, {"a": 1}, {"a": 2**62}])

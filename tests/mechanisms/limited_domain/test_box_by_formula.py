@@ -9,8 +9,9 @@ from math import exp
 import numpy as np
 import pytest
 
-from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
+from shortlist.exact import thresholds
 from shortlist.privacy import ThinnedRange
+from tests.helpers.inside import canonical_offset, dummies
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law, neighbours, worst
 
 TINY = 1e-9
@@ -70,11 +71,11 @@ def test_broken_bars_are_found_out():
 @pytest.mark.parametrize("k", [1, 2])
 def test_exponential_noise_costs_k_epsilon_and_delta(limit, k):
     delta = 0.05
-    offset = float(exponential_offset(limit, Fraction(1), Fraction(delta)))
+    offset = float(thresholds.exponential_offset(limit, Fraction(1), Fraction(delta)))
     found = worst(lambda h: exponential_law(h, k, limit, 1.0, offset), neighbours(3, 2), float(k))
     assert found <= delta + 1e-7
     if limit > 1:
-        low = float(exponential_offset(1, Fraction(1), Fraction(delta)))  # a bar for one label only
+        low = float(thresholds.exponential_offset(1, Fraction(1), Fraction(delta)))  # a bar for one label only
         assert worst(lambda h: exponential_law(h, k, limit, 1.0, low), neighbours(3, 2), float(k)) > delta + 0.02
 
 

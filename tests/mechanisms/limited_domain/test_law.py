@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.thresholds import canonical_offset
 from shortlist.testing import seeded
 from shortlist.utility.unknown_domain import (
     FEW_PAIRS,
@@ -18,6 +17,7 @@ from shortlist.utility.unknown_domain import (
     canonical_limited_domain,
     correct_labels,
 )
+from tests.helpers.inside import canonical_offset
 
 COUNTS = np.array([7, 5, 4, 3, 3, 1])
 

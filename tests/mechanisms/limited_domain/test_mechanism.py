@@ -10,10 +10,11 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, Ledger, Scores
-from shortlist.exact.thresholds import GRID, canonical_offset, dummies, exponential_offset
+from shortlist.exact import thresholds
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.mechanisms.base import largest_counts, listing
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
+from tests.helpers.inside import canonical_offset, dummies
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law
@@ -52,7 +53,7 @@ def test_the_canonical_law_is_that_of_the_table():
 
 
 def test_the_exponential_law_is_that_of_the_table():
-    offset = float(exponential_offset(3, Fraction(1), Fraction(1, 100)))
+    offset = float(thresholds.exponential_offset(3, Fraction(1), Fraction(1, 100)))
     law = exponential_law(ORACLE, 1, 3, 1.0, offset)
     wanted = {("#",): 0.92145161, (0,): 0.06669471, (1,): 0.00867449, (2,): 0.00317919}
     assert all(abs(law[o] - p) < 1e-6 for o, p in wanted.items())
@@ -60,10 +61,10 @@ def test_the_exponential_law_is_that_of_the_table():
 
 @pytest.mark.parametrize(("limit", "delta", "tau"), [(1000, 1e-6, 20.03011799), (10**4, 1e-6, 22.33270308)])
 def test_the_exponential_bar_is_that_of_the_table_rounded_up(limit, delta, tau):
-    found = exponential_offset(limit, Fraction(1), Fraction(delta))
-    assert tau - 1e-8 <= found <= tau + 2 / GRID
-    assert found * GRID == int(found * GRID)
-    assert exponential_offset(limit, Fraction(1, 10), Fraction(delta)) == pytest.approx(10 * tau, abs=2e-6)
+    found = thresholds.exponential_offset(limit, Fraction(1), Fraction(delta))
+    assert tau - 1e-8 <= found <= tau + 2 / thresholds.GRID
+    assert found * thresholds.GRID == int(found * thresholds.GRID)
+    assert thresholds.exponential_offset(limit, Fraction(1, 10), Fraction(delta)) == pytest.approx(10 * tau, abs=2e-6)
 
 
 def test_bars_are_whole_dummies_and_grid_points_rounded_up():
@@ -72,7 +73,7 @@ def test_bars_are_whole_dummies_and_grid_points_rounded_up():
     for k, limit in ((1, 1), (2, 4), (50, 100)):
         exact = log(sum(comb(limit, j) for j in range(1, k + 1)) * (1e6 - 1)) / 0.85
         found = float(canonical_offset(k, limit, Fraction(17, 20), Fraction(1, 10**6)))
-        assert exact - 1e-9 <= found <= exact + 2 / GRID
+        assert exact - 1e-9 <= found <= exact + 2 / thresholds.GRID
 
 
 SHAPES = [
@@ -96,7 +97,7 @@ def test_exponential_draws_follow_the_law(k):
     h, limit, delta = (9, 7, 6, 3, 3, 1), 3, 0.3
     m = LimitedDomainTopK(k=k, limit=limit, epsilon=1.0 * k, delta=delta, noise="exponential")
     rows = m.release_many(h, monotone=True, draws=100_000, rng=sl.testing.seeded(2))
-    offset = float(exponential_offset(limit, Fraction(1), Fraction(delta)))
+    offset = float(thresholds.exponential_offset(limit, Fraction(1), Fraction(delta)))
     law = exponential_law(h, k, limit, 1.0, offset)
     wrong = list(exponential_law(h, k, limit, 1.0, offset - 0.2).values())
     assert_law(counted(rows, law, k, ordered=True), list(law.values()), wrong=wrong)

@@ -9,7 +9,7 @@ from shortlist.mechanisms import LimitedDomainTopK
 from shortlist.mechanisms.race import renyi_epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import default_limit, quick_list
 from shortlist.privacy import ThinnedRange
-from shortlist.utility.effort import rough, searching
+from shortlist.utility.quality import searching
 from tests.helpers.support import in_suite
 from tests.helpers.typed import of_kind
 
@@ -80,5 +80,5 @@ def test_a_search_that_knows_the_share_of_its_last_try_finds_the_same_list():
     budgets = [ApproxDP(epsilon, 1e-6) for epsilon in (0.5, 0.52, 0.55, 2.0)]
     for k in (1, 10):
         alone = [quick_list(k, 1000, budget) for budget in budgets]
-        with searching("recall"), rough():
+        with searching("recall"):
             assert [quick_list(k, 1000, budget) for budget in budgets] == alone

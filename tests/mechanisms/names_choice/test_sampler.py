@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 import shortlist as sl
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling.entropy import WordStream
 from shortlist.sampling.unknown_domain import Choice
 
 

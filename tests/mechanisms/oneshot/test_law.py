@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from shortlist.exact import noise as exact_noise
 from shortlist.noise import piecewise_noise
 from shortlist.utility.quality import ranks_within
 from shortlist.utility.race import (
@@ -21,6 +21,7 @@ from shortlist.utility.race import (
     within_ranks,
 )
 from tests.helpers import by_force
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
 from tests.helpers.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
@@ -230,11 +231,15 @@ def test_custom_noise_with_many_kinks_agrees_with_one_integral_per_set():
 
 def test_quality_is_made_of_the_other_laws():
     s = scores(60, 2.0, seed=11)
-    found = quality(s, 20, HALF_LOGISTIC)
-    assert found.top == right_probability(s, 20, HALF_LOGISTIC)
-    assert found.great == great(s, 20, HALF_LOGISTIC) == within_ranks(s, 20, 2, 22, HALF_LOGISTIC)
-    assert found.good == within_ranks(s, 20, 1, 30, HALF_LOGISTIC)
-    assert found.recall == pytest.approx(inclusion_probabilities(s, 20, HALF_LOGISTIC)[np.argsort(-s)[:20]].mean())
+    found = quality(s, 20, exact_noise.HALF_LOGISTIC)
+    assert found.top == right_probability(s, 20, exact_noise.HALF_LOGISTIC)
+    assert (
+        found.great == great(s, 20, exact_noise.HALF_LOGISTIC) == within_ranks(s, 20, 2, 22, exact_noise.HALF_LOGISTIC)
+    )
+    assert found.good == within_ranks(s, 20, 1, 30, exact_noise.HALF_LOGISTIC)
+    assert found.recall == pytest.approx(
+        inclusion_probabilities(s, 20, exact_noise.HALF_LOGISTIC)[np.argsort(-s)[:20]].mean()
+    )
     assert found.top < found.great < found.good < 1
 
 

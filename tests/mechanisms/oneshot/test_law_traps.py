@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from shortlist.exact import noise as exact_noise
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.utility import quadrature as panels
-from shortlist.utility.quadrature import crowd_of, refined, tilt
+from shortlist.utility.quadrature import crowd_of, refine, tilt
 from shortlist.utility.race import number_correct, quality, right_probability, spectrum
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
 from tests.helpers.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
@@ -37,7 +38,7 @@ def test_an_even_number_of_angles_counts_180_degrees_twice():
 
 
 @full_size
-@pytest.mark.parametrize("noise", [EXPONENTIAL, HALF_LOGISTIC, LAPLACE])
+@pytest.mark.parametrize("noise", [EXPONENTIAL, exact_noise.HALF_LOGISTIC, LAPLACE])
 def test_panels_that_are_not_cut_at_the_kinks_never_settle(noise, monkeypatch):
     s = np.random.default_rng(0).normal(size=sized(8, full=20))
     assert number_correct(s, 5, noise).sum() == pytest.approx(1, abs=1e-12)
@@ -46,7 +47,7 @@ def test_panels_that_are_not_cut_at_the_kinks_never_settle(noise, monkeypatch):
         number_correct(s, 5, noise)
 
 
-@pytest.mark.parametrize("noise", [EXPONENTIAL, HALF_LOGISTIC, LAPLACE])
+@pytest.mark.parametrize("noise", [EXPONENTIAL, exact_noise.HALF_LOGISTIC, LAPLACE])
 def test_one_rule_that_is_not_cut_at_the_kinks_is_off(noise, monkeypatch):
     s = np.random.default_rng(0).normal(size=50)
     exact = number_correct(s, 10, noise)
@@ -99,10 +100,10 @@ def test_refinement_stops_at_the_first_settled_value_and_raises_if_there_is_none
         seen.append(refinement)
         return np.array([2.0**-refinement])
 
-    assert refined(halving, lambda old, new: bool(old[0] - new[0] < 0.2)) == 0.125
+    assert refine(halving, lambda old, new: bool(old[0] - new[0] < 0.2)) == 0.125
     assert seen == [0, 1, 2, 3]
     with pytest.raises(ArithmeticError, match="settle"):
-        refined(halving, lambda old, new: False)
+        refine(halving, lambda old, new: False)
 
 
 def test_laws_that_floats_hardly_hold_are_still_answered():

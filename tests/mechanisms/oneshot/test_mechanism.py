@@ -12,10 +12,10 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise import piecewise_noise
 from shortlist.privacy import BoundedRange
+from tests.helpers.inside import KINDS
 from tests.helpers.support import assert_law, full_size, histogram, sized
 from tests.helpers.typed import present
 

@@ -13,8 +13,8 @@ from shortlist.audit.certified import sets
 from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK, OrderedCanonicalTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-from shortlist.sampling import sequences as sequence_race
-from shortlist.sampling.uniforms import WordStream
+from shortlist.sampling import sets as sequence_race
+from shortlist.sampling.entropy import WordStream
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
@@ -178,6 +178,6 @@ def test_the_right_list_is_never_proposed_as_a_wrong_one(monkeypatch):
     """It has an arrival of its own: proposed once more, its chance is exactly nothing."""
     monkeypatch.setattr(sequence_race, "shuffle_sequence", lambda reach, stream: [0, 1])
     steps, _ = sequence_classes.ladder(np.array([5, 3, 2, 0]), 2, gap=True)
-    proposal = sequence_race.envelope_of(steps, Fraction(1, 2)).propose(WordStream(sl.testing.seeded(1)))
+    proposal = sequence_race.sequence_envelope(steps, Fraction(1, 2)).propose(WordStream(sl.testing.seeded(1)))
     assert proposal.high == -np.inf
     assert proposal.chance() == 0

@@ -8,8 +8,8 @@ from math import exp, log, sqrt
 import pytest
 from scipy.stats import norm
 
-from shortlist.exact.thresholds import GaussianTest, quantile_above
 from shortlist.privacy import ZCDP
+from tests.helpers.inside import GaussianTest, quantile_above
 from tests.mechanisms.stable.test_box_by_formula import chances, renyi, sorted_sets
 
 DELTA = 1e-3

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from shortlist.sampling import quantiles as sampler
-from shortlist.sampling.quantiles import Choice, Node, Recursion
-from shortlist.sampling.uniforms import WordStream
 from shortlist.testing import seeded
 from shortlist.utility.quantiles import point_chances, sequence_chances
+from tests.helpers.inside import Choice, Node, WordStream
 from tests.helpers.support import assert_law, full_size, histogram, sized
 
 HALF = Fraction(1, 2)
@@ -104,7 +103,7 @@ def rate(q):
 def test_several_quantiles_come_with_their_joint_chances(monkeypatch, flips):
     monkeypatch.setattr(sampler, "REMEMBERED", 6)
     q = (Fraction(1, 4), HALF, Fraction(3, 4))
-    recursion, votes = Recursion(q, rate, flips), node([2, 4, 2])
+    recursion, votes = sampler.Recursion(q, rate, flips), node([2, 4, 2])
     law = sequence_chances(votes, q, rate, flips)
     rows = recursion.draw_many(votes, sized(2_500, full=100_000), WordStream(seeded(3), 4096))
     cells = list(law)
@@ -118,7 +117,7 @@ def test_several_quantiles_come_with_their_joint_chances(monkeypatch, flips):
 def test_two_quantiles_come_with_their_joint_chances(flips):
     q, votes = (Fraction(1, 4), Fraction(3, 4)), node([2, 4, 2])
     law = sequence_chances(votes, q, rate, flips)
-    rows = Recursion(q, rate, flips).draw_many(votes, 1_000, WordStream(seeded(5), 4096)).tolist()
+    rows = sampler.Recursion(q, rate, flips).draw_many(votes, 1_000, WordStream(seeded(5), 4096)).tolist()
     cells = list(law)
     counts = np.bincount([cells.index(tuple(row)) for row in rows], minlength=len(cells))
     assert_law(counts, [law[cell] for cell in cells])

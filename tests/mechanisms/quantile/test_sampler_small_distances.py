@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from shortlist.exact.reals import Uniform
-from shortlist.sampling.quantiles import Choice, Node
-from shortlist.sampling.uniforms import SHARES
+from shortlist.sampling import entropy
+from tests.helpers.inside import Choice, Node, Uniform
 
 
 class Words:
@@ -39,7 +38,7 @@ def test_a_coin_near_its_bound_falls_on_the_right_side(part):
     ctx.prec = 256
     total = int(choice.shares.sums[-1])
     tails = 1 - (-exact(choice.rate * part)).exp()
-    pace = exact(Fraction(SHARES, total)) * (-exact(Fraction(choice.shares.unit))).exp()
+    pace = exact(Fraction(entropy.SHARES, total)) * (-exact(Fraction(choice.shares.unit))).exp()
     edge = (exact(Fraction(2 * value + 1, 2**65)).log() * tails * pace).exp() * 2**64
     word = int(edge.mid().floor().fmpq().p)
     ctx.prec = 53

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shortlist.sampling.entropy import WordStream
 from shortlist.sampling.quantiles import Choice, Node, Recursion
-from shortlist.sampling.uniforms import WordStream
 from shortlist.tables.count import open_values
 from shortlist.tables.dialect import PLAIN
 from shortlist.tables.values import TOKENS, ValueQuestion

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL
 from shortlist.mechanisms import SparseVector
 from tests.helpers.box import shifts
+from tests.helpers.inside import EXPONENTIAL
 from tests.helpers.support import full_size, sized
 from tests.mechanisms.gaps.by_formula import nodes
 from tests.mechanisms.sparse_vector.by_formula import BELOW, One, patterns, the_tests, threshold_law, transcript

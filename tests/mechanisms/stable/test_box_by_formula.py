@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from shortlist.exact.thresholds import GaussianTest, LaplaceTest, OptimalTest, quantile_above, rate_below
+from shortlist.exact import thresholds
+from tests.helpers.inside import GaussianTest, quantile_above
 from tests.mechanisms.limited_domain.by_formula import canonical_law, hockey_stick, neighbours, worst
 
 ORDERS = [1.05, 1.3, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0]
@@ -84,7 +85,7 @@ def test_choosing_and_testing_cost_their_rho_and_delta_once(limit, s, bound):
     assert most > 0.7 * bound  # the box is large enough to see it
 
 
-@pytest.mark.parametrize("kind", [OptimalTest, LaplaceTest])
+@pytest.mark.parametrize("kind", [thresholds.OptimalTest, thresholds.LaplaceTest])
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(3, 10)])
 def test_the_tests_keep_epsilon_and_delta_at_fixed_k(kind, epsilon):
     chance = chances(kind(epsilon, LITTLE))
@@ -94,18 +95,18 @@ def test_the_tests_keep_epsilon_and_delta_at_fixed_k(kind, epsilon):
         assert found > 0.019
 
 
-@pytest.mark.parametrize("kind", [OptimalTest, LaplaceTest])
+@pytest.mark.parametrize("kind", [thresholds.OptimalTest, thresholds.LaplaceTest])
 def test_the_tests_keep_epsilon_and_delta_with_a_chosen_rank(kind):
     chance = chances(kind(HALF, LITTLE))
     found = worst(lambda h: adaptive_law(h, 3, 0.5, chance), neighbours(4, 4), [0.5, 1.0])
     assert found[1] <= 0.02 + 1e-12
-    assert kind is LaplaceTest or found[0] > 0.02  # the bit alone would keep it, the rank costs more
+    assert kind is thresholds.LaplaceTest or found[0] > 0.02  # the bit alone would keep it, the rank costs more
 
 
 def test_no_test_passes_more_often_than_the_optimal_one():
     epsilon, delta = Fraction(1), Fraction(1, 1000)
-    best = chances(OptimalTest(epsilon, delta))
-    laplace = chances(LaplaceTest(epsilon, delta))
+    best = chances(thresholds.OptimalTest(epsilon, delta))
+    laplace = chances(thresholds.LaplaceTest(epsilon, delta))
     assert all(best(q) >= laplace(q) - 1e-15 for q in range(1, 40))
     assert best(7) > laplace(7) + 0.05
     raised = cache(lambda q: min(1.0, best(q) * 1.001))
@@ -114,11 +115,11 @@ def test_no_test_passes_more_often_than_the_optimal_one():
 
 def test_the_closed_form_is_the_recursion():
     for epsilon, delta in ((1.0, 1e-6), (0.05, 1e-9), (3.0, 0.1), (0.2, 0.3)):
-        best, p = chances(OptimalTest(Fraction(epsilon), Fraction(delta))), 0.0
+        best, p = chances(thresholds.OptimalTest(Fraction(epsilon), Fraction(delta))), 0.0
         for q in range(1, 900):
             p = min(exp(epsilon) * p + delta, 1 - exp(-epsilon) * (1 - p - delta), 1.0)
             assert best(q) == pytest.approx(p, rel=1e-9)
-    found = chances(OptimalTest(Fraction(1), Fraction(1e-6)))
+    found = chances(thresholds.OptimalTest(Fraction(1), Fraction(1e-6)))
     assert [found(q) for q in (1, 2, 10, 14, 20)] == pytest.approx(
         [1e-6, 3.718282e-6, 0.01281831, 0.6998871, 0.99925668]
     )
@@ -126,12 +127,12 @@ def test_the_closed_form_is_the_recursion():
 
 def test_the_gaussian_test_is_that_of_the_table():
     """rho = .5 halved and rho = .02 halved: s = 1.41421356 and 7.0710678 (Table 162)."""
-    test = chances(GaussianTest(rate_below(0.25, 1), quantile_above(1e-6)))
+    test = chances(GaussianTest(thresholds.rate_below(0.25, 1), quantile_above(1e-6)))
     assert [test(q) for q in (1, 2, 8, 16)] == pytest.approx([1e-6, 2.60148e-5, 0.577821, 0.9999999976], rel=1e-5)
-    test = chances(GaussianTest(rate_below(0.01, 1), quantile_above(1e-6)))
+    test = chances(GaussianTest(thresholds.rate_below(0.01, 1), quantile_above(1e-6)))
     wanted = [1e-6, 1.994037e-6, 0.01939449, 0.81685112, 0.99983494]
     assert [test(q) for q in (1, 2, 20, 41, 60)] == pytest.approx(wanted, rel=1e-6)
-    test = chances(GaussianTest(rate_below(0.01, 2), quantile_above(1e-6), 2))
+    test = chances(GaussianTest(thresholds.rate_below(0.01, 2), quantile_above(1e-6), 2))
     wanted = [1e-6, 1e-6, 1.415509e-6, 0.02298287, 0.81685112, 0.99983494]
     assert [test(q) for q in (1, 2, 3, 41, 82, 120)] == pytest.approx(wanted, rel=1e-6)
 
@@ -143,8 +144,8 @@ def test_public_numbers_are_rounded_to_the_safe_side():
         assert norm.sf(z) <= delta * (1 + 1e-13)
     for rho in (0.02, 0.3, 1e-9, 7.0):
         for slack in (1, 2):
-            assert (slack * rate_below(rho, slack)) ** 2 / 2 <= Fraction(rho)
-            assert float(rate_below(rho, slack)) == pytest.approx((2 * rho) ** 0.5 / slack)
+            assert (slack * thresholds.rate_below(rho, slack)) ** 2 / 2 <= Fraction(rho)
+            assert float(thresholds.rate_below(rho, slack)) == pytest.approx((2 * rho) ** 0.5 / slack)
 
 
 # What must not be done, shown to fail on the same box
@@ -164,7 +165,7 @@ def test_a_comparison_that_is_not_strict_breaks_delta_with_discrete_noise():
 
 
 def test_releasing_a_count_or_the_order_breaks_it():
-    chance = chances(OptimalTest(Fraction(1), LITTLE))
+    chance = chances(thresholds.OptimalTest(Fraction(1), LITTLE))
 
     def with_count(h):
         return {(found, h[0] if found else None): p for found, p in fixed_law(h, 1, chance).items()}

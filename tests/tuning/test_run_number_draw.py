@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from flint import ctx
 
+from shortlist import tuned
 from shortlist.privacy import Binomial, Capped, NegativeBinomial, Poisson
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.uniforms import WordStream, draw_number, draw_place, whole_shares
 from studies.broken.run_numbers import chances
+from tests.helpers.inside import Seeded, WordStream
 from tests.helpers.support import assert_law, full_size, sized
 
 LAWS = {
@@ -33,14 +33,14 @@ def law_of(runs, most):
 @pytest.mark.parametrize("runs", LAWS, ids=repr)
 def test_numbers_have_their_law(runs):
     stream = WordStream(Seeded(11))
-    drawn = [draw_number(runs.ladder(), runs.most, stream) for _ in range(sized(3_000, full=400_000))]
+    drawn = [tuned.draw_number(runs, stream) for _ in range(sized(3_000, full=400_000))]
     counts = np.bincount(np.minimum(drawn, 41), minlength=42)
     assert_law(counts, law_of(runs, 40), wrong=law_of(LAWS[runs], 40))
 
 
 def test_a_sure_number_is_drawn():
     stream = WordStream(Seeded(1))
-    assert {draw_number(Binomial(4, 1.0).ladder(), 4, stream) for _ in range(20)} == {4}
+    assert {tuned.draw_number(Binomial(4, 1.0), stream) for _ in range(20)} == {4}
 
 
 class Words:
@@ -59,13 +59,13 @@ class Words:
 def test_where_the_first_bits_do_not_tell_more_are_drawn(first, number):
     """Binomial(1, 1/2) is 0 if U < 1/2, and the first 64 bits end at 1/2, or begin there."""
     source = Words(first, 5, 7, 9)
-    assert draw_number(Binomial(1, 0.5).ladder(), 1, WordStream(source, 1)) == number
+    assert tuned.draw_number(Binomial(1, 0.5), WordStream(source, 1)) == number
     assert len(source.left) < 3
 
 
 def test_candidates_are_drawn_in_proportion_to_exact_weights():
-    sums = whole_shares([Fraction(1, 3), Fraction(1, 6), Fraction(1, 2)])
+    sums = tuned.whole_shares([Fraction(1, 3), Fraction(1, 6), Fraction(1, 2)])
     assert sums == [2, 3, 6]
     stream = WordStream(Seeded(3))
-    counts = np.bincount([draw_place(sums, stream) for _ in range(20_000)], minlength=3)
+    counts = np.bincount([tuned.draw_place(sums, stream) for _ in range(20_000)], minlength=3)
     assert_law(counts, np.array([2, 1, 3]) / 6, wrong=np.array([0.36, 0.14, 0.5]))

@@ -3,7 +3,7 @@
 A distribution of the number K of runs, with f(x) = E x^K, says of itself
 
 - `mean`, f'(1); `none`, f(0): the chance that nothing is run; `most`: the largest number, None if there is no bound;
-- `log_slope(x)`, `missed(d)` and `log_moment(t)`: ln f'(x), 1 - f(1 - d), ln f(e^t), right to a few last bits;
+- `log_slope(x)`, `hit_probability(d)` and `log_moment(t)`: ln f'(x), 1 - f(1 - d), ln f(e^t), right to a few last bits;
 - `factor(odds)`: max f'(s)/f'(s') over all (s, s') that e^epsilon = odds allows, where there is a closed form;
 - `ladder()`: (least k, ratio of the chances of k + 1 and k, inverse of the least k's chance), for an exact draw.
 """
@@ -11,10 +11,12 @@ A distribution of the number K of runs, with f(x) = E x^K, says of itself
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -34,9 +36,11 @@ from shortlist.accounting.curves import (
     symmetric,
     two_point,
 )
-from shortlist.accounting.guarantees import Guarantee, stored
+from shortlist.accounting.guarantees import Guarantee
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import bisect, neighbours
+from shortlist.release_io import GUARANTEES, WHOLE, Codec, list_of, one_of, pair, record
+from shortlist.sampling.entropy import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -102,8 +106,8 @@ class NegativeBinomial:
         far: Floats = np.log1p((1 - self.gamma) / self.gamma * (1 - x))
         return math.log(self.mean) - (1 + self.eta) * far
 
-    def missed(self, d: Floats) -> Floats:
-        """1 - f(1 - `d`): how likely an event of chance d is among the runs."""
+    def hit_probability(self, d: Floats) -> Floats:
+        """Return 1 - f(1 - `d`), the probability that an event of probability d is among the runs."""
         far = np.log1p((1 - self.gamma) / self.gamma * d)
         return self._share(-far)
 
@@ -128,7 +132,7 @@ class NegativeBinomial:
         ratio: arb = ((odds + gamma) / (1 + gamma * odds)) ** ball(1 + Fraction(self.eta))
         return ratio
 
-    def ladder(self) -> tuple[int, Callable[[int], Fraction], Callable[[], arb]]:
+    def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
         rest, eta = 1 - Fraction(self.gamma), Fraction(self.eta)
 
@@ -165,7 +169,7 @@ class Poisson:
 
     Examples
     --------
-    >>> round(Poisson(10).missed(np.array(0.05)).item(), 6)
+    >>> round(Poisson(10).hit_probability(np.array(0.05)).item(), 6)
     0.393469
     """
 
@@ -183,8 +187,8 @@ class Poisson:
         """ln f'(`x`) for x from 0 to 1."""
         return math.log(self.mean) - self.mean * (1 - x)
 
-    def missed(self, d: Floats) -> Floats:
-        """1 - f(1 - `d`): how likely an event of chance d is among the runs."""
+    def hit_probability(self, d: Floats) -> Floats:
+        """Return 1 - f(1 - `d`), the probability that an event of probability d is among the runs."""
         values: Floats = -np.expm1(-self.mean * d)
         return values
 
@@ -198,7 +202,7 @@ class Poisson:
         ratio: arb = (ball(Fraction(self.mean)) * (odds - 1) / (odds + 1)).exp()
         return ratio
 
-    def ladder(self) -> tuple[int, Callable[[int], Fraction], Callable[[], arb]]:
+    def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
         mean = Fraction(self.mean)
         return 0, lambda k: mean / (k + 1), lambda: ball(mean).exp()
@@ -249,8 +253,8 @@ class Binomial:
             values: Floats = math.log(self.mean) + (self.n - 1) * np.log1p(-self.p * (1 - x))
         return np.where(np.isnan(values), math.log(self.mean), values)  # of one run f' is p everywhere
 
-    def missed(self, d: Floats) -> Floats:
-        """1 - f(1 - `d`): how likely an event of chance d is among the runs."""
+    def hit_probability(self, d: Floats) -> Floats:
+        """Return 1 - f(1 - `d`), the probability that an event of probability d is among the runs."""
         with np.errstate(divide="ignore"):
             values: Floats = -np.expm1(self.n * np.log1p(-self.p * d))
         return values
@@ -266,7 +270,7 @@ class Binomial:
         ratio: arb = ((rest + odds) / (1 + rest * odds)) ** (self.n - 1)
         return ratio
 
-    def ladder(self) -> tuple[int, Callable[[int], Fraction], Callable[[], arb]]:
+    def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
         p, n = Fraction(self.p), self.n
         if p == 1:
@@ -337,15 +341,12 @@ class Capped:
     def log_slope(self, x: Floats) -> Floats:
         """ln f'(`x`) for x from 0 to 1."""
         chances = _chances(self)
-        total = np.zeros(np.shape(x))
-        for k in range(len(chances) - 1, 0, -1):
-            total = total * x + k * chances[k]
         with np.errstate(divide="ignore"):
-            values: Floats = np.log(total)
+            values: Floats = np.log(np.polyval((np.arange(len(chances)) * chances)[:0:-1], x))
         return values
 
-    def missed(self, d: Floats) -> Floats:
-        """1 - f(1 - `d`): how likely an event of chance d is among the runs."""
+    def hit_probability(self, d: Floats) -> Floats:
+        """Return 1 - f(1 - `d`), the probability that an event of probability d is among the runs."""
         with np.errstate(divide="ignore"):
             log_rest = np.log1p(-d)
         total = np.zeros(np.shape(d))
@@ -368,7 +369,7 @@ class Capped:
         """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form; None if there is none."""
         return None
 
-    def ladder(self) -> tuple[int, Callable[[int], Fraction], Callable[[], arb]]:
+    def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
         first, ratio, _ = self.runs.ladder()
         last = len(_chances(self)) - 1
@@ -578,17 +579,18 @@ def best_curves(base: Base, runs: RunLaw) -> Curves:
     rho = _rho(base, runs, ratios, renyi) if base.rho < math.inf else math.inf
     if pure < math.inf:
         rho = min(rho, pure_rho(pure))
-    by_renyi = None if base.renyi is None else renyi_profile(renyi)
-    by_pure = two_point(pure, -pure) if pure < math.inf else None  # randomised response dominates all that is pure
+    least = min(1.0, float(runs.hit_probability(np.ones(()))) * (1 + NOISE))
+    bounds: list[Profile] = [lambda x: np.full(x.shape, least)]
+    if r < math.inf:
+        bounds.append(lambda x: runs.hit_probability(np.clip(base.profile(x - r), 0.0, 1.0)) * (1 + NOISE))
+    if base.renyi is not None:
+        bounds.append(renyi_profile(renyi))
+    if pure < math.inf:
+        bounds.append(two_point(pure, -pure))  # randomised response dominates all that is pure
 
+    @np.errstate(all="ignore")
     def half(x: Floats) -> Floats:
-        bound = runs.missed(np.clip(base.profile(x - r), 0.0, 1.0)) * (1 + NOISE) if r < math.inf else np.ones(x.shape)
-        if by_renyi is not None:
-            with np.errstate(all="ignore"):
-                bound = np.minimum(bound, by_renyi(x))
-        if by_pure is not None:
-            bound = np.minimum(bound, by_pure(x))
-        return np.where(x >= pure, 0.0, np.minimum(bound, runs.missed(np.ones(())) * (1 + NOISE)))
+        return np.where(x >= pure, 0.0, np.min([bound(x) for bound in bounds], axis=0))
 
     return Curves(
         renyi=renyi,
@@ -700,6 +702,47 @@ def _rho(base: Base, runs: RunLaw, ratios: _Ratios, renyi: Renyi) -> float:
 
 RunLaw = NegativeBinomial | Poisson | Binomial | Capped
 
+Ladder = tuple[int, Callable[[int], Fraction], Callable[[], "arb"]]
+"""(least k, ratio of the probabilities of k + 1 and k, inverse of the least k's probability)."""
+
+
+def draw_number(runs: RunLaw, stream: WordStream) -> int:
+    """Draw the number of runs, exactly: the least k with w_1 + .. + w_k > U Z, in balls around U."""
+    from flint import ctx
+
+    uniform = stream.uniform()
+    while True:
+        with ctx.workprec(64 + uniform.bits):
+            number = _least(runs.ladder(), runs.most, uniform.ball())
+        if number is not None:
+            return number
+        uniform.refine()
+
+
+def _least(ladder: Ladder, most: int | None, uniform: arb) -> int | None:
+    """Return the least k whose sum is above U Z, or None where the bits that are known do not tell."""
+    k, ratio, total = ladder
+    aim = uniform * total()
+    weight = whole = ball(Fraction(1))
+    while k != most and not whole > aim:
+        if not whole < aim:
+            return None
+        weight = weight * ball(ratio(k))
+        whole = whole + weight
+        k += 1
+    return k
+
+
+def whole_shares(weights: Sequence[Fraction]) -> list[int]:
+    """Return running sums of whole numbers that are in proportion to the weights, exactly."""
+    scale = math.lcm(*(weight.denominator for weight in weights))
+    return list(accumulate(int(weight * scale) for weight in weights))
+
+
+def draw_place(sums: Sequence[int], stream: WordStream) -> int:
+    """Draw a place, in proportion to the steps of running sums."""
+    return bisect_right(sums, stream.below(sums[-1]))
+
 
 @dataclass(frozen=True, slots=True)
 class Mixed(Guarantee):
@@ -729,7 +772,7 @@ class Mixed(Guarantee):
             )
         if not all(type(weight) is int and weight > 0 for _, weight in parts):
             raise ValueError("parts must have weights that are whole numbers above 0")
-        stored(self, parts=parts)
+        object.__setattr__(self, "parts", parts)
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((_curves_of_mixture(self), 1),)
@@ -816,3 +859,11 @@ def _base(base: Guarantee) -> Base:
 @lru_cache(256)
 def _curves_of_best(base: Guarantee, runs: RunLaw) -> Curves:
     return best_curves(_base(base), runs)
+
+
+RUNS: dict[type, Codec] = {kind: record(kind) for kind in (NegativeBinomial, Poisson, Binomial)}
+RUNS[Capped] = record(Capped, runs=one_of("a number of runs", dict(RUNS)))
+MIXED = {Mixed: record(Mixed, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple))}
+TUNED = record(Tuned, base=one_of("a guarantee", GUARANTEES | MIXED), runs=one_of("a number of runs", RUNS))
+GUARANTEE = one_of("a guarantee", MIXED | {Tuned: TUNED})
+"""How guarantees of tuning are written as JSON and read back."""
