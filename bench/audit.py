@@ -44,7 +44,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.registry import audited
+from shortlist.mechanisms.registry import audit_of
 from shortlist.pate import PATE, MultiLabelPATE
 from studies.broken import catch_all
 
@@ -155,7 +155,7 @@ def _box(mechanism: Any, monotone: bool) -> str:
 
 
 def _one_by_one(mechanism: Any) -> bool:
-    how = audited(mechanism)
+    how = audit_of(mechanism)
     return how is not None and how.one_by_one
 
 

@@ -42,11 +42,11 @@ def estimated(kind: str, k: int, delta: float) -> float:
 
     import shortlist as sl
     from shortlist import mechanisms
-    from shortlist.planning.plans import shaped
+    from shortlist.planning.plans import counts_of_shape
 
     scipy.special.ndtr(0.0)
     sl.top_k([3, 2, 1], 1, epsilon=1.0)
-    counts = shaped(k=k, **DATA)
+    counts = counts_of_shape(k=k, **DATA)
     began = process_time()
     budget = sl.ApproxDP(1.0, delta) if delta else sl.PureDP(1.0)
     getattr(mechanisms, kind)(k=k, budget=budget).success_probability(sl.Scores(counts, monotone=True))

@@ -63,7 +63,7 @@ def _one_salt(monkeypatch):
 
 def test_weights_and_counts_rank_these_items_differently():
     scores = counted().as_public()
-    assert present(scores._capped).names(range(6)) != list(scores.labels)[:6]
+    assert present(scores._weights).names(range(6)) != list(scores.labels)[:6]
 
 
 @pytest.mark.parametrize("how", COUNTED, ids=str)

@@ -97,7 +97,7 @@ def _build(request: Request, method: str, largest: bool) -> Choice:
     named = None if method == "auto" else METHODS[method]
     name, why = choose_method(request) if named is None else (method, "")
     chosen = METHODS[name]
-    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
+    unlisted = not request.has_public_list if chosen.domain == "either" else chosen.domain == "unknown"
     if not largest:
         check_smallest(request.public)
         if chosen.name in LARGEST_ONLY:
@@ -134,7 +134,7 @@ def _choose_keys(query: Query, budget: Budget) -> Choice:
 def choose_method(request: Request) -> tuple[str, str]:
     """Return the method that `method="auto"` stands for, and why: from public facts alone, one branch after another."""
     k, budget = request.k, request.budget
-    if not request.listed:
+    if not request.has_public_list:
         return _choose_unlisted(request)
     pure, many = isinstance(budget, PureDP), "for an ordered list of this length"
     if request.gaps:

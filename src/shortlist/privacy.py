@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from shortlist._runtime import late
+from shortlist._runtime import lazy_import
 from shortlist.accounting.guarantees import (
     ZCDP,
     ApproxDP,
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> object:
     """Return a class of tuning, whose module no release stands on: it is loaded when it is asked for."""
     if name not in _TUNING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return late("shortlist.tuned", name)
+    return lazy_import("shortlist.tuned", name)
 
 
 def __dir__() -> list[str]:

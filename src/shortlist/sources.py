@@ -119,7 +119,7 @@ class Table:
 
     def _recount(self, scores: Scores) -> Scores:
         """Return scores that count again, where many names come out: the people who hold these very names."""
-        weights = scores._capped
+        weights = scores._weights
         if weights is None or self.query.weighted not in (None, True) or self.query.most is not None:
             return scores
 

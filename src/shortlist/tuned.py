@@ -39,7 +39,7 @@ from shortlist.accounting.curves import (
 from shortlist.accounting.guarantees import Guarantee
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import bisect, neighbours
-from shortlist.release_io import GUARANTEES, REAL, WHOLE, Codec, list_of, one_of, pair
+from shortlist.release_io import GUARANTEES, WHOLE, Codec, list_of, one_of, pair, record
 from shortlist.sampling.entropy import WordStream
 
 if TYPE_CHECKING:
@@ -861,15 +861,9 @@ def _curves_of_best(base: Guarantee, runs: RunLaw) -> Curves:
     return best_curves(_base(base), runs)
 
 
-RUNS: dict[type, dict[str, Codec]] = {
-    NegativeBinomial: {"gamma": REAL, "eta": REAL},
-    Poisson: {"mean": REAL},
-    Binomial: {"n": WHOLE, "p": REAL},
-}
-RUNS[Capped] = {"runs": one_of("a number of runs", dict(RUNS)), "cap": WHOLE}
-MIXED: dict[type, dict[str, Codec]] = {Mixed: {"parts": list_of(pair(one_of("a guarantee", GUARANTEES), WHOLE), tuple)}}
-GUARANTEE = one_of(
-    "a guarantee",
-    MIXED | {Tuned: {"base": one_of("a guarantee", GUARANTEES | MIXED), "runs": one_of("a number of runs", RUNS)}},
-)
+RUNS: dict[type, Codec] = {kind: record(kind) for kind in (NegativeBinomial, Poisson, Binomial)}
+RUNS[Capped] = record(Capped, runs=one_of("a number of runs", dict(RUNS)))
+MIXED: dict[type, Codec] = {Mixed: record(Mixed, parts=list_of(pair(one_of("a guarantee", GUARANTEES), WHOLE), tuple))}
+ANY_RUN = one_of("a guarantee", GUARANTEES | MIXED)
+GUARANTEE = one_of("a guarantee", {**MIXED, Tuned: record(Tuned, base=ANY_RUN, runs=one_of("a number of runs", RUNS))})
 """How guarantees of tuning are written as JSON and read back."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 from shortlist import release_io as io
-from shortlist._files import checked_path, write_text
+from shortlist._files import path_text, write_text
 from shortlist._text import html_table, json_line, terminal_safe, text_table
 from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
@@ -32,7 +32,6 @@ from shortlist.tuned import (
 )
 
 FORMAT = "shortlist tuned"
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -119,8 +118,7 @@ class Best:
         ValueError
             for a candidate that is no text, number, truth value, date, tuple of these, or mapping from text to these.
         """
-        content = {name: codec.write(getattr(self, name)) for name, codec in FIELDS.items()}
-        return json_line({"format": FORMAT, "version": VERSION, **content}, strict=True)
+        return json_line(BEST.write({name: getattr(self, name) for name in FIELDS}), strict=True)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -131,17 +129,11 @@ class Best:
         ValueError
             in one sentence, for a text that is none, is damaged, or is of a version that is not known here.
         """
-        if not isinstance(text, str | bytes):
-            raise TypeError("text must be the JSON that best.to_json() gave")
-        try:
-            return cls(output=None, **_fields(io.parse_json(text)))
-        except io.Damaged as damage:
-            reason = str(damage)
-        raise ValueError(f"this is no result of tuning that shortlist can read: {reason}")
+        return cls(output=None, **BEST.read_text(text, _check_agreement))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file: whole or not at all, and a new one for its owner alone."""
-        write_text(checked_path(path, "best.json"), self.to_json() + "\n")
+        write_text(path_text(path, "best.json"), self.to_json() + "\n")
 
 
 def _write_candidate(candidate: Any) -> Any:
@@ -184,23 +176,15 @@ FIELDS: dict[str, io.Codec] = {
 """What stands in JSON: all but the output."""
 
 
-def _fields(content: Any) -> dict[str, Any]:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise io.Damaged(f'it does not say "format": "{FORMAT}"')
-    if type(content.get("version")) is not int or content["version"] != VERSION:
-        raise io.Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
-    if set(content) != {"format", "version", *FIELDS}:
-        raise io.Damaged("something is missing, or of a newer shortlist")
-    try:
-        fields = {name: io.field(name, codec, content[name]) for name, codec in FIELDS.items()}
-    except RecursionError:
-        raise io.Damaged("it is nested too deeply") from None
-    if not isinstance(fields["guarantee"], Tuned):
+def _check_agreement(content: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(content["guarantee"], Tuned):
         raise io.Damaged("guarantee: that of tuning is wanted")
-    if (fields["index"] is None) != (fields["score"] is None):
+    if (content["index"] is None) != (content["score"] is None):
         raise io.Damaged("score and index do not agree")
-    return fields
+    return content
 
+
+BEST = io.Document(FORMAT, "result of tuning", "best.to_json()", io.part(FIELDS))
 
 CLOSE = 1e-3
 """How near, relatively, gamma comes to the best one where that has no closed form; the guarantee it has is exact."""

@@ -9,7 +9,7 @@ from math import ceil, floor
 import pytest
 
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
-from shortlist.utility.quality import Quality, good_ranks, great_ranks, untied
+from shortlist.utility.quality import Quality, good_ranks, great_ranks, widen_by_ties
 
 
 def test_ranks_are_those_of_the_definition_for_every_k():
@@ -31,11 +31,11 @@ def test_quality_is_a_value():
 
 
 def test_ranks_that_a_tie_crosses_are_moved_to_its_ends():
-    assert untied([9, 7, 7, 7, 2], 2, 3) == (1, 4)
-    assert untied([9, 7, 7, 7, 2], 4, 4) == (4, 4)
-    assert untied([9, 7, 7, 7, 2], 1, 1) == (1, 1)
-    assert untied([5, 5, 5], 1, 1) == (0, 3)
-    assert untied([5, 4, 3], 3, 9) == (3, 9)
+    assert widen_by_ties([9, 7, 7, 7, 2], 2, 3) == (1, 4)
+    assert widen_by_ties([9, 7, 7, 7, 2], 4, 4) == (4, 4)
+    assert widen_by_ties([9, 7, 7, 7, 2], 1, 1) == (1, 1)
+    assert widen_by_ties([5, 5, 5], 1, 1) == (0, 3)
+    assert widen_by_ties([5, 4, 3], 3, 9) == (3, 9)
 
 
 @pytest.mark.parametrize("scores", [[3, 2, 2, 0], [5, 5, 5, 5], [9, 9, 1, 1, 1, 0], [4, 3, 3, 3, 3, 2, 2, 1]])

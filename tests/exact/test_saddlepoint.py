@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.utility.quadrature import Crowd, log_bounds, untilted
-from tests.helpers.inside import EXPONENTIAL, GUMBEL
+from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.utility.quadrature import Crowd, log_bounds, without_tilt
 
 CROWD = Crowd(np.array([-2.0, 0.0, 0.5, 3.0]), np.array([5.0, 1.0, 2.0, 3.0]), 2.0)
 LEVELS = np.array([-3.0, -1.0, 0.7, 2.0, 4.0, 9.0])
@@ -34,7 +34,7 @@ def test_no_tail_exceeds_its_bound_and_none_is_far_below_it(noise, number):
 
 
 def test_a_crowd_that_is_not_tilted_has_the_chances_of_its_noise():
-    seen = untilted(CROWD, GUMBEL, LEVELS)
+    seen = without_tilt(CROWD, GUMBEL, LEVELS)
     x = LEVELS[:, None] - CROWD.values
     assert seen.chance == pytest.approx(np.exp(GUMBEL.log_survival(x)), abs=1e-15)
     assert seen.density == pytest.approx(np.exp(GUMBEL.log_density(x)), abs=1e-15)

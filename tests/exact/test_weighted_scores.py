@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shortlist.utility.quadrature import crowd_of, gather, rounded
-from tests.helpers.inside import EXPONENTIAL, KINDS, LAPLACE
+from shortlist.exact.noise import EXPONENTIAL, KINDS, LAPLACE
+from shortlist.utility.quadrature import crowd_of, gather, round_crowd
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 
@@ -66,7 +66,7 @@ def test_no_cell_reaches_across_a_kink():
 
 def test_rounding_moves_every_value_one_way_by_less_than_a_quarter():
     crowd = dense(200)
-    up, down = rounded(crowd, up=True), rounded(crowd, up=False)
+    up, down = round_crowd(crowd, up=True), round_crowd(crowd, up=False)
     assert up.weights.sum() == down.weights.sum() == crowd.weights.sum()
     for z in np.linspace(-5, 5, 21):
         exceed = [one.weights[one.values > z].sum() for one in (down, crowd, up)]

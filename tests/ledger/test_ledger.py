@@ -223,7 +223,7 @@ class Rounds(Looking):
     def refundable(self):
         return self.proved
 
-    def _kept(self, outcome):
+    def _final_charge(self, outcome):
         return BoundedRange(self.epsilon)
 
     def _draw(self, scores, source):

@@ -17,7 +17,7 @@ from shortlist.audit.attack import Target, inputs_of, mechanism_names, source_of
 from shortlist.audit.events import read_many
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Draws
-from shortlist.mechanisms.registry import ENTRIES, EXAMPLE_COUNTS, METHODS, audited, examples
+from shortlist.mechanisms.registry import ENTRIES, EXAMPLE_COUNTS, METHODS, audit_of, examples
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.planning.rows import ROWS, contestants, curves
 from shortlist.testing import seeded
@@ -103,7 +103,7 @@ def test_many_draws_have_the_shape_of_single_ones(name):
     assert len(rows) == 400
     source = seeded(2)
     singles = [mechanism.release(scores, rng=source) for _ in range(12)]
-    if present(audited(mechanism)).ranks:
+    if present(audit_of(mechanism)).ranks:
         assert {one.k for one in singles} <= set(rows[:, 0].tolist())
         return
     assert rows.max() < len(EXAMPLE_COUNTS)
@@ -115,7 +115,7 @@ def test_many_draws_have_the_shape_of_single_ones(name):
 @each
 def test_it_is_proved_on_a_small_box(name):
     mechanism = MECHANISMS[name]
-    how, k = present(audited(mechanism)), getattr(mechanism, "k", None) or 1
+    how, k = present(audit_of(mechanism)), getattr(mechanism, "k", None) or 1
     d = how.size(mechanism) if how.size else k + 1
     proof = prove_mechanism(mechanism, d=d, top=0 if how.size else 1, monotone=getattr(mechanism, "monotone", True))
     assert proof.holds, proof.violation
@@ -171,4 +171,4 @@ def test_a_mechanism_that_is_made_of_ours_is_audited_like_it():
 
     assert inputs_of(Mine(k=1, epsilon=1.0, delta=0.05)) == "histograms"
     assert prove_mechanism(Mine(k=1, epsilon=1.0, delta=0.05), d=2, top=1).holds
-    assert audited(object()) is None
+    assert audit_of(object()) is None

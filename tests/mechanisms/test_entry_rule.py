@@ -30,7 +30,7 @@ COUNTED = (
 
 def fits(request):
     """What `choose_mechanism` lets through to the rule."""
-    if request.listed:
+    if request.has_public_list:
         return request.k is not None and request.limit is None
     return not (request.gaps or (request.k is None and (request.ordered or request.values)))
 
@@ -48,7 +48,7 @@ def test_the_rule_names_a_method_that_fits_every_question():
     taken = set()
     for request in GRID:
         name, why = choose_method(request)
-        assert METHODS[name].domain in ("either", "known" if request.listed else "unknown")
+        assert METHODS[name].domain in ("either", "known" if request.has_public_list else "unknown")
         assert why
         taken.add(name)
     assert taken == set(METHODS) - {

@@ -10,7 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist.choose import choose_mechanism
 from shortlist.mechanisms.base import Request
-from shortlist.planning.plans import shaped
+from shortlist.planning.plans import counts_of_shape
 from shortlist.planning.search import least_epsilon_of_a_list, rates
 
 # low enough that no row is sure, high enough that some are likely
@@ -21,7 +21,7 @@ ASKED = [(1, 0.01, None), (2, 0.03, 2), (3, 0.04, None), (4, 0.1, None), (9, 0.3
 def test_every_row_is_the_law_of_what_its_method_builds(k, epsilon, most):
     shape: dict[str, Any] = {"items": 60, "users": 3_000, "shape": "zipf:1.1"}
     found = sl.plan(k=k, epsilon=epsilon, delta=1e-4, most=most, **shape)
-    values = shaped(shape["shape"], shape["items"], shape["users"], k)
+    values = counts_of_shape(shape["shape"], shape["items"], shape["users"], k)
     values = np.floor(values * min(1.0, (most or math.inf) * 3_000 / values.sum())).astype(np.int64)
     scores = sl.Scores(values, monotone=True)
     methods = {one.method for one in found.rows}

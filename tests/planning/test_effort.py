@@ -6,10 +6,10 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, JointTopK, OneshotTopK
-from shortlist.planning.plans import shaped
+from shortlist.planning.plans import counts_of_shape
 from shortlist.utility.quality import is_wanted, searching
 
-COUNTS = sl.Scores(shaped("zipf:1.1", 300, 3000, 8), monotone=True)
+COUNTS = sl.Scores(counts_of_shape("zipf:1.1", 300, 3000, 8), monotone=True)
 MECHANISMS = [
     OneshotTopK(k=8, epsilon=3.0, noise="gumbel"),
     OneshotTopK(k=8, epsilon=3.0, noise="laplace"),

@@ -19,7 +19,7 @@ from shortlist.mechanisms import (
     StableTopK,
 )
 from shortlist.mechanisms.registry import METHODS
-from shortlist.planning.plans import collapse_point, shaped
+from shortlist.planning.plans import collapse_point, counts_of_shape
 from shortlist.planning.search import least_epsilon_reaching
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import of_kind, present
@@ -38,7 +38,7 @@ def row(found, method, budget):
 
 
 def test_each_epsilon_reaches_the_target_and_a_little_less_does_not(plan):
-    values = shaped("zipf:1.1", ITEMS, 20_000, 5)
+    values = counts_of_shape("zipf:1.1", ITEMS, 20_000, 5)
     for method, kind in (("canonical", CanonicalTopK), ("oneshot-gumbel", OneshotTopK)):
         epsilon = row(plan, method, "pure").epsilon
         assert kind(k=5, epsilon=epsilon).success_probability(values, monotone=True) >= 0.9
@@ -47,7 +47,7 @@ def test_each_epsilon_reaches_the_target_and_a_little_less_does_not(plan):
 
 @pytest.mark.parametrize("budget", ["zcdp", "approx"])
 def test_a_row_of_another_currency_is_a_budget_that_the_mechanism_can_keep(plan, budget):
-    values = shaped("zipf:1.1", ITEMS, 20_000, 5)
+    values = counts_of_shape("zipf:1.1", ITEMS, 20_000, 5)
     for method, kind in (("canonical", CanonicalTopK), ("oneshot-gumbel", OneshotTopK)):
         found = row(plan, method, budget)
         paid = sl.ZCDP(found.rho) if budget == "zcdp" else sl.ApproxDP(found.epsilon, found.delta)
@@ -76,7 +76,7 @@ def test_what_an_epsilon_reaches_agrees_with_what_it_needs(plan):
 
 def test_a_given_epsilon_shows_every_quality_of_each_mechanism():
     found = sl.plan(k=5, epsilon=0.02, goal="recall", budget=("pure", "zcdp"), **SHAPE)
-    exact = CanonicalTopK(k=5, epsilon=0.02).quality(shaped("zipf:1.1", ITEMS, 20_000, 5), monotone=True)
+    exact = CanonicalTopK(k=5, epsilon=0.02).quality(counts_of_shape("zipf:1.1", ITEMS, 20_000, 5), monotone=True)
     one = row(found, "canonical", "pure")
     assert (one.top, one.great, one.good, one.recall) == (exact.top, exact.great, exact.good, exact.recall)
     assert all(one.reached == one.recall for one in found.rows)
@@ -98,7 +98,7 @@ def test_one_winner_has_its_own_names():
 
 def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
     values, found = (
-        shaped("zipf:0.9", 300, 2_000, 4),
+        counts_of_shape("zipf:0.9", 300, 2_000, 4),
         sl.plan(k=4, items=300, users=2_000, shape="zipf:0.9", goal="recall", target=0.8, domain="unknown", delta=1e-4),
     )
     for one in found.rows:
@@ -251,7 +251,7 @@ def test_why_names_no_file_and_no_benchmark(k, words, budget):
     ],
 )
 def test_a_list_without_a_public_domain_keeps_what_its_plan_promises(k, users, delta):
-    values = shaped("zipf:1.1", 50, users, k)
+    values = counts_of_shape("zipf:1.1", 50, users, k)
     found = sl.plan(k=k, items=50, users=users, shape="zipf:1.1", domain="unknown", budget="approx", delta=delta)
     epsilon = row(found, "limited-domain", "approx").epsilon
     for factor, enough in ((1.0, True), (0.99, False)):

@@ -149,10 +149,10 @@ def caps_agree(rows, plain):
             here, there = (sl.count(table, user="user", item=items, **asked) for table in (plain, rows))
             assert found(there) == found(here)
             assert there.most == here.most
-            assert (there._capped is None) == ("candidates" in asked)
-            if there._capped is not None:
+            assert (there._weights is None) == ("candidates" in asked)
+            if there._weights is not None:
                 assert weights_of(there) == weights_of(here)
-                assert there._capped.counts([0]) == [found(there)[there._capped.names([0])[0]]]
+                assert there._weights.counts([0]) == [found(there)[there._weights.names([0])[0]]]
         shuffled = rows.repartition(7, "item").where("user <> 3")
         less = sl.count(shuffled, user="user", item="item", most=2)
         assert found(less) == counts_kept(kept_by(plain.filter(pl.col("user") != 3), most=2))
@@ -174,7 +174,7 @@ def keys_agree(cells, rows, plain, folder):
             assert (there.items, there.values, there.margins) == (here.items, here.values, here.margins)
             assert present(there.receipt).purpose == "keys"
             scores = sl.count(plain, user="user", item="item", most=asked.get("most"))
-            classes = [len(present(names).sizes) for names in (scores._names, scores._capped)]
+            classes = [len(present(names).sizes) for names in (scores._names, scores._weights)]
             assert cells.seen <= 3 * sum(classes) + 5 * len(there)
             if sized("weighted" in asked, full=True):
                 parted = sl.keys(rows.repartition(5, "item"), **question, rng=sl.testing.seeded(3))

@@ -77,7 +77,7 @@ def weights_kept(own):
 
 def weights_of(scores) -> dict[Any, int]:
     """Label to weight."""
-    names = scores._capped
+    names = scores._weights
     numbers = np.repeat(names.scores, names.sizes).tolist()
     return dict(zip(names.names(range(len(numbers))), numbers, strict=True))
 
@@ -111,7 +111,7 @@ def test_items_off_the_public_list_use_up_no_cap(engine, tmp_path):
     scores = sl.count(source(engine, rows, tmp_path), user="user", item="item", candidates=listed, most=2)
     wanted = counts_kept(kept_by(rows, most=2, listed=listed))
     assert found(scores) == {label: wanted[label] for label in listed}
-    assert scores._capped is None
+    assert scores._weights is None
     assert repr(scores) == "Scores(6 candidates, most=2, sensitivity=1.0, monotone, add-remove, public)"
 
 
@@ -323,7 +323,7 @@ def test_a_backend_without_a_hash_refuses_a_cap_and_makes_no_weights(monkeypatch
     monkeypatch.setattr(type(table.get_backend()), "has_operation", classmethod(lambda *_: False))
     with pytest.raises(TableError, match="has no MD5"):
         sl.count(table, user="user", item="item", most=1)
-    assert sl.count(table, user="user", item="item")._capped is None
+    assert sl.count(table, user="user", item="item")._weights is None
 
 
 def test_weights_are_whole_and_their_squares_add_up_to_one_at_most():
@@ -341,7 +341,7 @@ def test_weights_have_the_scores_of_their_items_beside_them(engine, tmp_path):
     questions: list[dict[str, Any]] = [{}, {"most": 2}]
     for asked in questions:
         scores = sl.count(source(engine, rows, tmp_path), user="user", item="item", **asked)
-        names, counts = present(scores._capped), found(scores)
+        names, counts = present(scores._weights), found(scores)
         positions = [*range(int(names.sizes.sum()))][::-1]
         assert names.counts(positions) == [counts[label] for label in names.names(positions)]
         assert (names.names([]), names.counts([])) == ([], [])

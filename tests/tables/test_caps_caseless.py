@@ -19,7 +19,7 @@ def test_text_users_of_a_caseless_backend_are_not_capped(monkeypatch: pytest.Mon
     table = _table(["Bob", "bob", "bob"])
     with pytest.raises(ValueError, match="two people would be one"):
         sl.count(table, user="who", item="what", candidates=[1, 2, 3], most=1)
-    assert sl.count(table, user="who", item="what")._capped is None
+    assert sl.count(table, user="who", item="what")._weights is None
 
 
 def test_numbered_users_of_a_caseless_backend_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_caps_keep_what_plain_python_keeps(loaded):
     for asked in ({"most": 2}, {}, {"most": 2, "candidates": ["tea", *counts_of(rows)]}):
         here, there = (sl.count(one, user="user", item="item", **asked) for one in (rows, table))
         assert found(there) == found(here)
-        if there._capped is not None:
+        if there._weights is not None:
             assert weights_of(there) == weights_of(here)
     less = sl.count(table.filter(table.user != 3), user="user", item="item", most=2)
     assert found(less) == counts_kept(kept_by(rows.filter(pl.col("user") != 3), most=2))

@@ -133,21 +133,19 @@ def test_the_guard_draws_from_runs_under_every_budget(budget, k):
 def test_runs_read_like_the_array_they_stand_for():
     runs = Runs.of(np.array([9, 4, 0]), np.array([2, 3, 1]))
     plain = np.array([9, 9, 4, 4, 4, 0])
-    assert runs.expanded().tolist() == plain.tolist()
+    assert runs.expand().tolist() == plain.tolist()
     assert len(runs) == 6
     assert [runs[i] for i in range(6)] == plain.tolist()
     for start in range(6):
-        assert runs[start:].expanded().tolist() == plain[start:].tolist()
+        assert runs[start:].expand().tolist() == plain[start:].tolist()
         assert runs[:start].tolist() == plain[:start].tolist()
     rising = runs.map(lambda values: -values)
     for side in ("left", "right"):
         probes = np.array([-10, -9, -5, -4, 0, 1])
         assert rising.searchsorted(probes, side=side).tolist() == np.searchsorted(-plain, probes, side=side).tolist()
     assert len(Runs.of(np.array([], np.int64), np.array([], np.int64))) == 0
-    assert Runs.of(np.array([2**40]), np.array([2])).expanded().dtype == np.int64
-    assert (
-        Runs.of(np.array([-(2**63)]), np.array([2])).expanded().tolist() == [-(2**63)] * 2
-    )  # it has no absolute value
+    assert Runs.of(np.array([2**40]), np.array([2])).expand().dtype == np.int64
+    assert Runs.of(np.array([-(2**63)]), np.array([2])).expand().tolist() == [-(2**63)] * 2  # it has no absolute value
 
 
 def test_only_winners_are_asked_for():

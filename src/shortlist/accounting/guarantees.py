@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist._runtime import late
+from shortlist._runtime import lazy_import
 from shortlist.accounting import compose as accountant
 from shortlist.accounting import curves as bounded
 from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
@@ -275,11 +275,11 @@ class Guarantee(ABC):
 
     def to_dp_event(self) -> Any:
         """This guarantee for dp-accounting: zCDP events, sound under all of its neighbouring relations."""
-        return late("shortlist.compat.dp_accounting", "dp_event")(self)
+        return lazy_import("shortlist.compat.dp_accounting", "dp_event")(self)
 
     def to_pld(self, step: float = 1e-3) -> Any:
         """This guarantee for dp-accounting as a privacy loss distribution on multiples of `step`, rounded up."""
-        return late("shortlist.compat.dp_accounting", "pld")(self, step)
+        return lazy_import("shortlist.compat.dp_accounting", "pld")(self, step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from shortlist.audit.prove import Sensitivity, lines, neighbours, on_a_line, ste
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
-from shortlist.mechanisms.registry import audited, makers
+from shortlist.mechanisms.registry import audit_of, makers
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
@@ -173,7 +173,7 @@ def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivi
 
 def inputs_of(subject: object) -> str:
     """Return the kind of its inputs, as its entry states it; anybody's function takes scores."""
-    how = audited(subject)
+    how = audit_of(subject)
     return "scores" if how is None else how.inputs
 
 
@@ -196,7 +196,7 @@ def source_of(seed: int | None) -> Source:
 
 def many_releases(mechanism: Mechanism, **facts: Any) -> Target:
     """Return a target that draws many releases at a time."""
-    how, mechanism = audited(mechanism), with_two_votes(mechanism)
+    how, mechanism = audit_of(mechanism), with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = scores_of(mechanism, x, **facts)
@@ -256,7 +256,7 @@ def _function(function: Callable[..., Any]) -> Target:
 
 def default_size(subject: object) -> int:
     """How many scores to try: enough for k winners and two losers, or for a guard to exist."""
-    k, how = getattr(subject, "k", None), audited(subject)
+    k, how = getattr(subject, "k", None), audit_of(subject)
     if how is not None and how.size is not None:
         return how.size(subject)
     return max(3, (k or 1) + 2) if isinstance(k, int) else 3
@@ -266,7 +266,7 @@ def default_pairs(
     subject: object, d: int, *, monotone: bool = False, sensitivity: Sensitivity = 1
 ) -> Iterator[tuple[Point, Point]]:
     """Yield neighbors to try, the most telling first: few special ones, then all those of a small box."""
-    inputs, how = inputs_of(subject), audited(subject)
+    inputs, how = inputs_of(subject), audit_of(subject)
     if inputs == "histograms":
         yield from _histograms(d)
         return

@@ -22,7 +22,7 @@ from shortlist.accounting import compose as accountant
 from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw, round_outward, round_up
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.mechanisms.registry import Audited, audited
+from shortlist.mechanisms.registry import Audited, audit_of
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Number, Scores
@@ -345,7 +345,7 @@ def _enumerate(subject: object, question: object) -> Any:
 
 
 def _how(subject: object) -> Audited:
-    how = audited(subject)
+    how = audit_of(subject)
     if how is None:
         raise ValueError(
             f"no certified distribution is known for {type(subject).__name__}; use sl.audit, which only draws"

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist._runtime import changed, refuse_changes
+from shortlist._runtime import refuse_changes, replace_fields
 from shortlist._text import about, kind_of_words, ordinal
 from shortlist.accounting.checks import number, up
 from shortlist.errors import PrivacyWarning, bad_type, bad_value
@@ -30,7 +30,7 @@ from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
 from shortlist.release import NOTHING_ELSE, Extras, Release, undo_negation
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
-from shortlist.scores import SMALLEST_NOTE, Pick, Scores, ScoreWords, as_scores
+from shortlist.scores import SMALLEST_NOTE, Pick, QuestionOptions, Scores, as_scores
 
 Budget = PureDP | ZCDP | ApproxDP
 """What may be paid with."""
@@ -97,15 +97,15 @@ def check_pure_budget(
 
 def check_k(k: object) -> int:
     """A whole number of items, 1 or more."""
-    return _checked_whole("k", k, "k=10")
+    return _check_whole("k", k, "k=10")
 
 
 def check_draws(draws: object) -> int:
     """A whole number of draws, 1 or more."""
-    return _checked_whole("draws", draws, "draws=1000")
+    return _check_whole("draws", draws, "draws=1000")
 
 
-def _checked_whole(name: str, value: object, example: str) -> int:
+def _check_whole(name: str, value: object, example: str) -> int:
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
@@ -121,10 +121,10 @@ def check_weights(name: str, weights: object) -> list[Fraction]:
     """Public positive numbers, exactly as given."""
     if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
         raise bad_type(f"${name} must be one positive number for each candidate: write ${name}=[1, 2, 1], for example")
-    return [_checked_weight(name, one) for one in weights]
+    return [_check_weight(name, one) for one in weights]
 
 
-def _checked_weight(name: str, weight: object) -> Fraction:
+def _check_weight(name: str, weight: object) -> Fraction:
     plain = weight.item() if isinstance(weight, np.generic) else weight
     if isinstance(plain, int | float | Fraction) and not isinstance(plain, bool) and 0 < plain < math.inf:
         return Fraction(plain)
@@ -225,7 +225,7 @@ class Request:
     """Whether capped weights came with the counts: where rows were counted without a public list."""
 
     @property
-    def listed(self) -> bool:
+    def has_public_list(self) -> bool:
         """Whether a public list and a fixed k answer it: the only way without a delta."""
         has_delta = isinstance(self.budget, DeltaBudget) and self.budget.delta > 0
         return not has_delta or (self.public and self.k is not None)
@@ -384,7 +384,7 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
     A histogram cannot be capped afterwards, so scores that were counted must know their cap; of plain numbers the
     caller says it.
     """
-    capped = scores._capped if weighted else None
+    capped = scores._weights if weighted else None
     cap = scores.most if capped is None else capped.most
     if (not scores.numbered or cap is not None) and cap != most:
         raise bad_value(
@@ -551,7 +551,7 @@ class Mechanism(ABC):
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
 
-    def _asked(self, scores: object, question: ScoreWords) -> Scores:
+    def _question(self, scores: object, question: QuestionOptions) -> Scores:
         """The question, from what the caller passed."""
         return as_scores(scores, **question)
 
@@ -567,14 +567,14 @@ class Mechanism(ABC):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
 
-    def _kept(self, outcome: Outcome) -> Guarantee:
+    def _final_charge(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
         return self.charge if outcome.extras.kept is None else outcome.extras.kept
 
     @final
-    def _validate_public(self, scores: object, question: ScoreWords) -> Scores:
+    def _validate_public(self, scores: object, question: QuestionOptions) -> Scores:
         """A question about public scores, for exact laws and repeated draws."""
-        scores = self._asked(scores, question)
+        scores = self._question(scores, question)
         check_public_scores(scores)
         self._check_turned(scores)
         self._check(scores)
@@ -605,7 +605,7 @@ class Mechanism(ABC):
         rng: Source | None = None,
         ledger: Ledger | None = None,
         purpose: str = "",
-        **question: Unpack[ScoreWords],
+        **question: Unpack[QuestionOptions],
     ) -> Release:
         """One exact draw.
 
@@ -623,7 +623,7 @@ class Mechanism(ABC):
         BudgetExceeded
             if the ledger has no room: nothing is booked and nothing looked at.
         """
-        scores = self._asked(scores, question)
+        scores = self._question(scores, question)
         source = check_source(rng)
         check_ledger(ledger)
         reservation = self._check_and_reserve(scores, ledger, purpose, secure=source.secure)
@@ -631,7 +631,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices | Draws:
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 
@@ -660,7 +660,7 @@ class Mechanism(ABC):
             outcome = self._draw(scores, source)
         finer = reservation is not None and reservation.guarantee == self._privacy_cost(scores)[1]
         if reservation is not None and self.refundable and finer:  # what is kept is told of the finer statement alone
-            refund(reservation, self._kept(outcome))
+            refund(reservation, self._final_charge(outcome))
         items = None
         if outcome.indices is not None:
             items = scores._name([Pick(0, outcome.indices, outcome.by_weight)])[0]
@@ -677,7 +677,7 @@ class Mechanism(ABC):
         guarantee, charge = self._privacy_cost(scores)
         extras = undo_negation(outcome.extras) if scores._negated else outcome.extras
         if scores.public and scores._has_names:
-            extras = changed(extras, candidates=scores._size)
+            extras = replace_fields(extras, candidates=scores._size)
         release = Release(
             items=items,
             # places in a private list, or by rank, must not even break ties
@@ -738,7 +738,7 @@ class Budgeted(Mechanism, Generic[Paid]):
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
-def described(cls: Described) -> Described:
+def mechanism_class(cls: Described) -> Described:
     """A frozen description: a dataclass whose `InitVar` fields are short forms that its constructor alone knows.
 
     What was written in short is not kept, so equality, repr, pickles and `dataclasses.replace` see what was meant, and

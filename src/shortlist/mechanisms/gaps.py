@@ -26,7 +26,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Rows, Work
 from shortlist.sampling.stable import lead_of
 from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["ExponentialWithGap", "GumbelTopKValues", "MeasuredTopK", "TopKWithGaps"]
 
@@ -75,7 +75,7 @@ class GapRace(NoisyRace[PureDP]):
             ) from None
 
 
-@base.described
+@base.mechanism_class
 class TopKWithGaps(GapRace):
     """The k largest of x_i + N_i in order, each with its lead over the next; N_i is noise of scale k R / epsilon.
 
@@ -127,14 +127,14 @@ class TopKWithGaps(GapRace):
         return base.Outcome(finish.indices[: self.k].tolist(), extras)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         races = self._rows(self._validate_public(scores, question), draws, base.check_source(rng))
         return base.Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
 
-@base.described
+@base.mechanism_class
 class MeasuredTopK(GapRace):
     """The k best, selected with one part of epsilon, then measured with the other, gaps and measurements combined.
 
@@ -220,7 +220,7 @@ class MeasuredTopK(GapRace):
         return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and reals of independent draws, one row each, for study and audit of public scores.
 
@@ -280,7 +280,7 @@ GIVEN = (
 )
 
 
-@base.described
+@base.mechanism_class
 class ExponentialWithGap(NoisyRace[PureDP]):
     """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
 
@@ -376,7 +376,7 @@ class ExponentialWithGap(NoisyRace[PureDP]):
         return base.Outcome([int(finish.indices[0])], Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale)), (NOTE,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
         scores, source = self._validate_public(scores, question), base.check_source(rng)
@@ -402,7 +402,7 @@ GUMBEL_VALUES_NOTE = (
 )
 
 
-@base.described
+@base.mechanism_class
 class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
     """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
 
@@ -489,7 +489,7 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         return base.Outcome(finish.indices.tolist(), Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)

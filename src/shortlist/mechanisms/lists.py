@@ -32,7 +32,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.sets import LIST_SLOPE as SLOPE
 from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from flint import arb
@@ -80,7 +80,7 @@ class BestList(BestOf):
         return base.Outcome(candidates[race.draw(source)].tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         race, candidates = self._race(self._validate_public(scores, question))
@@ -88,7 +88,7 @@ class BestList(BestOf):
         return rows
 
 
-@base.described
+@base.mechanism_class
 class JointTopK(BestList):
     """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
 
@@ -125,7 +125,7 @@ class JointTopK(BestList):
         return GUMBEL
 
 
-@base.described
+@base.mechanism_class
 class OrderedCanonicalTopK(BestList):
     """The list s of k candidates with the largest N_s - epsilon loss(s) / (2 R), with independent noise N_s of scale 1.
 
@@ -176,7 +176,7 @@ class OrderedCanonicalTopK(BestList):
         return base.noise_for(self.noise, self.guarantee)
 
 
-@base.described
+@base.mechanism_class
 class GuardedListTopK(Guarded):
     """Ordered canonical top-k, and one-shot top-k where wrong lists would crowd it out, under every budget.
 
@@ -261,7 +261,7 @@ class GuardedListTopK(Guarded):
             return (GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
         if zcdp:
             return list_switch(steps, rate)
-        return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
+        return ListGuard(junk_of(steps, rate, junk_size(self.k)), SHARE, tau_of(self.k, d))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         run = self._run(scores)
@@ -272,7 +272,7 @@ class GuardedListTopK(Guarded):
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """Independent draws, one row each, best first, for study and audit of public scores.
 
@@ -289,7 +289,7 @@ class GuardedListTopK(Guarded):
         rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
         return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
 
-    def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
         chance: float = utility.distribution(self, scores, question).lists.in_order()
         return chance
@@ -352,7 +352,7 @@ def tau_of(k: int, d: int) -> Fraction:
     return 2 + Fraction(math.floor(8 * math.log(max(crowd_of(k, d), 1.0))), 16)
 
 
-def held_by_junk(k: int) -> int:
+def junk_size(k: int) -> int:
     """A list that holds so many of the k best, or fewer, is junk: a public constant (Definition 191).
 
     A long list that misses a tenth of the best is no better than one-shot's.

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, checked_flag, sorted_rows
-from shortlist._runtime import late
+from shortlist._arrays import Floats, Indices, Values, check_flag, sort_rows
+from shortlist._runtime import lazy_import
 from shortlist._text import about
 from shortlist.accounting.checks import count
 from shortlist.errors import bad_value
@@ -29,7 +29,7 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, draw_keys
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["KeySet", "NamesChoice"]
 
@@ -67,7 +67,7 @@ class Column:
 
     @classmethod
     def of(cls, scores: Scores, cap: Cap) -> Column:
-        held = scores._capped if cap.weighted else scores._names
+        held = scores._weights if cap.weighted else scores._names
         if held is not None:
             return cls(held.scores, held.sizes, None)
         values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
@@ -82,7 +82,7 @@ class Column:
 
 def by_score(scores: Scores) -> Indices:
     """Where the labels stand among public scores, by their places among the weights; -1 for none."""
-    weights = scores._capped
+    weights = scores._weights
     assert weights is not None
     where = {label: place for place, label in enumerate(scores.labels)}
     return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
@@ -90,7 +90,7 @@ def by_score(scores: Scores) -> Indices:
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._capped
+    held = scores._weights
     assert held is not None
     if isinstance(held, Recounted):
         return held.people(places)
@@ -100,7 +100,7 @@ def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
 SHARED_VOTES = "shared votes (1/sqrt(t) for each of a person's t names)"
 
 
-@base.described
+@base.mechanism_class
 class KeySet(base.Budgeted[base.DeltaBudget]):
     """Every label whose noisy sum reaches a public bar, from sums to which a person brings at most `most` labels.
 
@@ -155,11 +155,11 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
+        weighted = self.most is None if self.weighted is None else check_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
-        object.__setattr__(self, "values", checked_flag("values", self.values))
-        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        object.__setattr__(self, "values", check_flag("values", self.values))
+        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
         if self.k is not None:
             object.__setattr__(self, "k", base.check_k(self.k))
 
@@ -247,7 +247,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
             )
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        by_weight = bool(self.weighted) and scores._capped is not None
+        by_weight = bool(self.weighted) and scores._weights is not None
         column, noise = Column.of(scores, self._cap), self._noises()[int(self._toss(1, source)[0])]
         names = draw_keys(column.scores, column.sizes, noise, source)
         order = self._rank(names.sums.tolist(), source)
@@ -299,7 +299,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
 
@@ -313,7 +313,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
             if len(ours):
                 names = draw_keys(column.scores, column.sizes, noise, source, len(ours))
                 places = np.array(column.places(names.position), np.int64)
-                if self.weighted and scores._capped is not None:
+                if self.weighted and scores._weights is not None:
                     places = by_score(scores)[places]
                 rows.append((ours[names.draw], places, names.sums))
         draw, place, sums = map(np.concatenate, zip(*rows, strict=True))
@@ -327,22 +327,22 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
         indices[draw[few], at[few]] = place[few]
         reals[draw[few], at[few]] = sums[few] * float(self._cap.grid)
-        return base.Draws(indices, reals if self.values else None) if self.ordered else base.Draws(sorted_rows(indices))
+        return base.Draws(indices, reals if self.values else None) if self.ordered else base.Draws(sort_rows(indices))
 
     inclusion_probabilities = utility.inclusion_probabilities
     success_probability = utility.success_probability
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
-        chances: Floats = late("shortlist.utility.key_ranking", "naming_chances")(self, sums)
+        chances: Floats = lazy_import("shortlist.utility.key_ranking", "naming_chances")(self, sums)
         return chances
 
-    def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_names(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """How many labels are named, on average: exact, to 1e-9."""
         number: float = utility.distribution(self, scores, question).names()
         return number
 
-    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:
+    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[QuestionOptions]) -> float:
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         recall: float = utility.distribution(self, scores, question).recall(top)
         return recall
@@ -470,7 +470,7 @@ MANY_WORDS = (
 """Of plain counts: public facts alone."""
 
 
-@base.described
+@base.mechanism_class
 class NamesChoice(base.Budgeted[base.DeltaBudget]):
     """At most k names from the data, by whichever of several mechanisms a noisy choice takes.
 
@@ -529,7 +529,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
             object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
         if self.most is not None:
             object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
-        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
         share(self.guarantee)
         keys = self.most is not None and self.limit is None
         if not (keys or (limits(self.k, self.limit) and not self.in_order)):
@@ -583,11 +583,11 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
             notes.append(MANY_WORDS)
         return notes
 
-    def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def choice_probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
         return self._choice(self._validate_public(scores, question)).chances()
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal: exact, to 1e-9.
 
         Where a key set may be chosen, of public scores with the weights that came with them: `count(..).as_public()`.
@@ -598,7 +598,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     quality = utility.quality
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
 
@@ -614,7 +614,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
                 draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
                 places = draw.indices if isinstance(draw, base.Draws) else draw
                 rows[ours, : places.shape[1]] = places
-        return base.Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
+        return base.Draws(rows if self.in_order else sort_rows(rows), chosen=chosen)
 
 
 @lru_cache

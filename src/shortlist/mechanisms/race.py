@@ -33,7 +33,7 @@ from shortlist.mechanisms import base, utility
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Finish, Rows, Work, race, race_many
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from flint import arb
@@ -104,7 +104,7 @@ class NoisyRace(base.Budgeted[base.Paid]):
         return Field(scores.values, self._winners + self.losers, scale, noise).races(base.check_draws(draws), source)
 
 
-@base.described
+@base.mechanism_class
 class OneshotTopK(NoisyRace[base.Budget]):
     """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
 
@@ -175,7 +175,7 @@ class OneshotTopK(NoisyRace[base.Budget]):
         return base.Outcome(self._race(scores, source).indices.tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         rows = self._race_many(self._validate_public(scores, question), draws, rng)
@@ -328,7 +328,7 @@ def _logarithms(prior: tuple[Fraction, ...]) -> Floats:
 NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
-@base.described
+@base.mechanism_class
 class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 
@@ -470,7 +470,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
         return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + ahead)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
         scores = self._validate_public(scores, question)

@@ -144,7 +144,7 @@ def _gaps(request: Request) -> TopKWithGaps | MeasuredTopK:
     return kind(k=request.size, budget=request.budget)
 
 
-def _measured(request: Request) -> MeasuredSet:
+def _set_with_values(request: Request) -> MeasuredSet:
     return MeasuredSet(k=request.size, budget=request.budget, limit=request.limit)
 
 
@@ -325,7 +325,7 @@ ENTRIES: tuple[Entry, ...] = (
         "at most k items in order of their noisy values, with margins",
         "pure, zCDP, (ε, δ)",
         Audited("race:law_of_measured_set", sees_level=True, one_by_one=True),
-        (Method("measured-set", _measured, domain="either", values=True),),
+        (Method("measured-set", _set_with_values, domain="either", values=True),),
     ),
     Entry(
         ExponentialWithGap,
@@ -495,7 +495,7 @@ def entry_of(subject: object) -> Entry | None:
     return next((entry for entry in ENTRIES if isinstance(subject, entry.kind)), None)
 
 
-def audited(subject: object) -> Audited | None:
+def audit_of(subject: object) -> Audited | None:
     """How a mechanism is audited; None for what is none of ours."""
     entry = entry_of(subject)
     return None if entry is None else entry.audited

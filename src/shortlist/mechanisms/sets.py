@@ -31,7 +31,7 @@ from shortlist.sampling.sets import (
     prepare_subsets,
     prepare_switch,
 )
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["CanonicalTopK", "GuardedTopK"]
 
@@ -78,7 +78,7 @@ class Guarded(BestOf):
         return ZCDP(self.guarantee.rho) if isinstance(self.guarantee, ZCDP) else self.guarantee
 
 
-@base.described
+@base.mechanism_class
 class CanonicalTopK(BestOf):
     """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
 
@@ -200,7 +200,7 @@ class CanonicalTopK(BestOf):
         return base.Outcome(np.sort(positions_of(counted, places)).tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
         scores, number = self._validate_public(scores, question), base.check_draws(draws)
@@ -208,7 +208,7 @@ class CanonicalTopK(BestOf):
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
         return np.sort(self._race(scores).draw_many(base.check_source(rng), number), axis=1)
 
-    def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
+    def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
         return bounds
@@ -334,7 +334,7 @@ CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
 
 
-@base.described
+@base.mechanism_class
 class GuardedTopK(Guarded):
     """Canonical top-k, and one-shot top-k where wrong sets would crowd out the right one, under every budget.
 
@@ -402,7 +402,7 @@ class GuardedTopK(Guarded):
         return base.Outcome(picked.tolist(), used)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """Independent draws, one sorted row each, for study and audit of public scores.
 

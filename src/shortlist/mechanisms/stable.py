@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, sorted_rows
+from shortlist._arrays import Floats, Indices, sort_rows
 from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
@@ -26,7 +26,7 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, T
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, rational_winners
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["LargeGap", "StableTopK"]
 
@@ -78,7 +78,7 @@ class _ByGaps(base.Budgeted[base.Paid]):
         return large_gaps(*self._gaps(scores), self._scale(scores), source, draws, self._noise)
 
 
-@base.described
+@base.mechanism_class
 class LargeGap(_ByGaps[base.Budget]):
     """The rank j with the largest u(j) + r(j) + Gumbel(2 R / epsilon), u(j) = h_(j) - h_(j+1), h_(1) >= h_(2) >= ..
 
@@ -166,17 +166,17 @@ class LargeGap(_ByGaps[base.Budget]):
         return base.Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
         scores, source = self._validate_public(scores, question), base.check_source(rng)
         return self._ranks(scores, source, base.check_draws(draws))
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
         return utility.winner_probabilities(self, scores, **question)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
         return utility.success_probability(self, scores, **question)
 
@@ -386,7 +386,7 @@ class Parts:
         return compose(*rounds, self.cost, *filled, *([] if self.peeling is None else [self.peeling]))
 
 
-@base.described
+@base.mechanism_class
 class StableTopK(_ByGaps[base.DeltaBudget]):
     """The true top-j set where it is stable; None (no name at all) where its test does not pass.
 
@@ -591,7 +591,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
 
@@ -610,13 +610,13 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
                 filled, _ = self._fill_up(scores, np.sort(stable[stable >= 0]).tolist(), source)
                 row[: len(filled)] = filled
         fixed = self.k is not None and not self.fill
-        return base.Draws(sorted_rows(rows), None, sets.chosen * np.array([0 if fixed else 1, 1]))
+        return base.Draws(sort_rows(rows), None, sets.chosen * np.array([0 if fixed else 1, 1]))
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...] | None, float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...] | None, float]:
         """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
         return utility.probabilities(self, scores, **question)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[a true top k is released], ties counting as equal: exact, to 1e-12, and with fill to 1e-8.
 
         Where the gaps decide how many, P[a set is named]: it is a true top j, whatever its size j is.

@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, sorted_rows
+from shortlist._arrays import Indices, sort_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.curves import range_rho
 from shortlist.errors import bad_value
@@ -29,7 +29,7 @@ from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.unknown_domain import LimitedSets
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["CanonicalLimitedDomain", "LimitedDomainTopK"]
 
@@ -149,7 +149,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
     _describe_end = _describe_bar
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores.
 
@@ -158,10 +158,10 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
         scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
         candidates = base.listing(scores.values, self._limit)
         rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
-        return rows if self.ordered else sorted_rows(rows)
+        return rows if self.ordered else sort_rows(rows)
 
 
-@base.described
+@base.mechanism_class
 class LimitedDomainTopK(_WorkingList):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
@@ -288,7 +288,7 @@ class LimitedDomainTopK(_WorkingList):
             return ThinnedRange(e, rounds, delta)
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
-    def _kept(self, outcome: base.Outcome) -> Guarantee:
+    def _final_charge(self, outcome: base.Outcome) -> Guarantee:
         assert outcome.indices is not None
         return self._cost(min(len(outcome.indices) + 1, self.k))
 
@@ -352,7 +352,7 @@ MOST_CLASSES = 1 << 24
 """k times limit at most: so many classes of sets may have to be weighed."""
 
 
-@base.described
+@base.mechanism_class
 class CanonicalLimitedDomain(_WorkingList):
     """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
 

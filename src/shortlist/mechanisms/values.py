@@ -27,7 +27,7 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from shortlist.utility.quality import Quality
@@ -37,7 +37,7 @@ __all__ = ["MeasuredSet", "NoisyHistogram"]
 HALF, ONE = Fraction(1, 2), Fraction(1)
 
 
-@base.described
+@base.mechanism_class
 class NoisyHistogram(NoisyRace[base.Budget]):
     """Noise on every count, the k largest released in order with their values: whole numbers, one price for every k.
 
@@ -132,7 +132,7 @@ class NoisyHistogram(NoisyRace[base.Budget]):
         return f"whoever is on the list because its noise was {way} is shown too {way}"
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
@@ -242,7 +242,7 @@ class Parts:
         return scale
 
 
-@base.described
+@base.mechanism_class
 class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
     """At most k items, selected with one part of the budget, and a fresh noisy measurement of each with the other.
 
@@ -305,7 +305,7 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
 
     def _parts(self, public: bool) -> Parts:
         """The parts of the budget, each rounded so that together they fit."""
-        return _shared(self, public)
+        return _parts_of(self, public)
 
     def _share(self, public: bool) -> Parts:
         budget = self.guarantee
@@ -314,7 +314,7 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
             rest = Fraction(budget.rho) - Fraction(names)
             return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
         delta = getattr(budget, "delta", 0.0)
-        share = MEASURED_HALF if public else min(THIRD, _balanced(self.k, delta))
+        share = MEASURED_HALF if public else min(THIRD, _least_error_share(self.k, delta))
         names = floor_to_float((1 - share) * Fraction(budget.epsilon))
         rest = Fraction(budget.epsilon) - Fraction(names)
         if isinstance(budget, PureDP):
@@ -370,7 +370,7 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         return pure_margin(scale, whole=whole)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and values of independent draws, largest value first, for study and audit of public scores."""
         scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
@@ -389,29 +389,29 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
         return base.Draws(rows, reals).undo_negation(scores)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
-        selection, scores = self._selected(scores, question)
+        selection, scores = self._selection_for(scores, question)
         return selection.success_probability(scores)
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the names (Definition 118): that of the selection."""
-        selection, scores = self._selected(scores, question)
+        selection, scores = self._selection_for(scores, question)
         return selection.quality(scores)
 
-    def _selected(self, scores: object, question: ScoreWords) -> tuple[Selection, Scores]:
+    def _selection_for(self, scores: object, question: QuestionOptions) -> tuple[Selection, Scores]:
         """Who selects, and from what: measuring changes nothing of who is named."""
         scores = self._validate_public(scores, question)
         return self._parts(scores.public).selection, scores
 
 
 @lru_cache
-def _shared(mechanism: MeasuredSet, public: bool) -> Parts:
+def _parts_of(mechanism: MeasuredSet, public: bool) -> Parts:
     """`_share`, remembered: the same for the same public facts, and to find it may take long."""
     return mechanism._share(public)
 
 
-def _balanced(k: int, delta: float) -> Fraction:
+def _least_error_share(k: int, delta: float) -> Fraction:
     """The share of epsilon that makes the sum of the bar and of the error least: sqrt C / (sqrt A + sqrt C).
 
     The bar of a set of labels from the data is about A / epsilon, the error of k counts C / epsilon.

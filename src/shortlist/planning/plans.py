@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values, installed_frame
+from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
@@ -25,7 +25,7 @@ from shortlist.pages.summary import in_full
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import CURRENCIES, DOMAINS, Contestant, Currency, Goal, affordable, contestants, cost
 from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
 from shortlist.utility.quality import searching
 
@@ -155,7 +155,7 @@ class Plan:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
+        return nw.from_dict(self.columns(), backend=find_frame_library()).to_native()
 
     def to_json(self) -> dict[str, Any]:
         """One object for programs: `rows` best first; what is not a number is null."""
@@ -263,7 +263,7 @@ EXAMPLES = "'zipf:1.1', 'geometric:0.9' or 'flat:200'"
 MOST_ITEMS = 10_000_000
 
 
-def shaped(shape: object, items: object, users: object, k: int) -> Indices:
+def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indices:
     """How many users hold each item, the most popular first.
 
     * ``zipf:S``: users / i^S hold the i-th item;
@@ -277,7 +277,7 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     >>> shaped("flat:20", 4, 120, 2)
     array([120, 120, 100, 100])
     """
-    kind, value = _parsed(shape)
+    kind, value = _parse_shape(shape)
     number, people = count("items", items), count("users", users)
     if number > MOST_ITEMS:
         raise bad_value(f"$items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
@@ -296,7 +296,7 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     return np.floor(counts).astype(np.int64)
 
 
-def _parsed(shape: object) -> tuple[str, float]:
+def _parse_shape(shape: object) -> tuple[str, float]:
     word = shape if isinstance(shape, str) else ""
     kind, _, text = word.partition(":")
     try:
@@ -372,7 +372,7 @@ def plan(
     domain: str | Iterable[str] = DOMAINS,
     ordered: bool = False,
     most: int | None = None,
-    **question: Unpack[ScoreWords],
+    **question: Unpack[QuestionOptions],
 ) -> Plan:
     """The epsilon that each mechanism needs for a target, or how far each gets with an epsilon; best first.
 
@@ -432,7 +432,7 @@ def plan(
         raise bad_value(f"$delta must be at least {LEAST_DELTA:g} and below 1/2: write $delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(data), flag("ordered", ordered)
-    shared = None if data._capped is None else data._capped.most
+    shared = None if data._weights is None else data._weights.most
     entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
                 if (data.public if place == "known" else counts) and aim in one.row.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
@@ -495,7 +495,7 @@ def _rows(
     # where nothing that can be chosen is wrong, nothing is needed and nothing sought
     free = goal == "recall" and one.row.domain == "known" and _none_is_wrong(scores.values, one.request.size)
 
-    def needed(currency: Currency, target: float) -> float:
+    def least(currency: Currency, target: float) -> float:
         own, (start, step) = one.own_delta(currency, delta), starts.start(one)
         if free:
             return 0.0
@@ -519,7 +519,7 @@ def _rows(
         own = one.own_delta(currency, delta) if one.row.domain == "unknown" else 0.0
         if target is not None:
             if own not in solutions:
-                solutions[own] = needed(currency, target)
+                solutions[own] = least(currency, target)
             (paid, rho), got = cost(one, currency, solutions[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
@@ -538,7 +538,7 @@ def _question(
     shape: str | None,
     scores: object,
     most: int | None,
-    question: ScoreWords,
+    question: QuestionOptions,
 ) -> tuple[Scores, str, int | None]:
     """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):
@@ -556,13 +556,13 @@ def _question(
         if cap is not None and not _are_counts(data):
             raise bad_value("$most is for counts of people, whole numbers and one person added or removed")
         names = "" if data.public else ", names not public"
-        return data, f"top {k} of {len(data):,} given scores{names}{_capped(cap)}", cap
+        return data, f"top {k} of {len(data):,} given scores{names}{_cap_text(cap)}", cap
     if question:
         raise bad_type(f"{', '.join(question)}: for $scores= only; a shape is counts, one user added or removed")
-    values = shaped(shape, items, users, k)
+    values = counts_of_shape(shape, items, users, k)
     if cap is not None and (held := int(values.sum())) > cap * int(users or 0):
         values = np.floor(values * (cap * int(users or 0) / held)).astype(np.int64)
-    described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_capped(cap)}"
+    described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_cap_text(cap)}"
     return Scores(values, monotone=True), described, cap
 
 
@@ -572,7 +572,7 @@ def _none_is_wrong(values: Values, k: int) -> bool:
     return bool(finite[-k] == finite[0])
 
 
-def _capped(most: int | None) -> str:
+def _cap_text(most: int | None) -> str:
     return "" if most is None else f", at most {most} a person"
 
 

@@ -81,11 +81,11 @@ def _ordered_canonical(request: Request) -> OrderedCanonicalTopK:
     return OrderedCanonicalTopK(k=request.size, budget=request.budget, noise="gumbel")
 
 
-def _limited_domain(request: Request) -> LimitedDomainTopK:
+def _list_of_names(request: Request) -> LimitedDomainTopK:
     return LimitedDomainTopK(k=request.size, budget=request.budget)
 
 
-def _shared_votes(request: Request) -> KeySet:
+def _key_set_of_votes(request: Request) -> KeySet:
     return KeySet(most=request.most, weighted=True, k=request.k, values=False, budget=request.budget)
 
 
@@ -106,13 +106,13 @@ ROWS = (
     Row("guarded list", "guarded-list", CURRENCIES, ordered=True, converts=False, ks=SEVERAL),
     Row(HISTOGRAM, "histogram", CURRENCIES, ordered=True, converts=False, needs="cap"),
     _names_row("stable, all or nothing", "all-or-nothing", ("approx",), goals=EVERY),
-    _names_row(LIST, "limited-domain", ("zcdp",), ordered=True, in_rounds=True, build=_limited_domain),
+    _names_row(LIST, "limited-domain", ("zcdp",), ordered=True, in_rounds=True, build=_list_of_names),
     _names_row("limited domain, exponential", "limited-domain", ("approx",), ordered=True, ks=(1, FEW_ROUNDS)),
     _names_row(LIST, "limited-domain", ("approx",), ordered=True, in_rounds=True, ks=(FEW_ROUNDS + 1, MORE)),
     _names_row("canonical, limited domain", "canonical-limited-domain", LOOSER),
     _names_row("noisy choice", "names-choice", LOOSER, ks=(2, MANY_NAMES)),
     _names_row("key set, at most {most} a person", "keys", LOOSER, ordered=True, needs="cap"),
-    _names_row("key set of shared votes", "keys", LOOSER, needs="weights", build=_shared_votes),
+    _names_row("key set of shared votes", "keys", LOOSER, needs="weights", build=_key_set_of_votes),
 )
 """In this order they stand in comparisons."""
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from shortlist._text import about
 from shortlist.accounting.checks import chance_text
 from shortlist.mechanisms import KeySet
-from shortlist.planning.plans import shaped
+from shortlist.planning.plans import counts_of_shape
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
 from shortlist.studio.forms import Offer
@@ -141,7 +141,7 @@ def _estimate(plan: Offer, facts: dict[str, Any]) -> Estimate | None:
     if law is None or facts["k"] is None or facts["k"] > MOST_QUICK:
         return None
     try:
-        counts = shaped(facts["shape"], facts["items"], facts["users"], facts["k"])
+        counts = counts_of_shape(facts["shape"], facts["items"], facts["users"], facts["k"])
         scores = Scores(counts, monotone=True, labels=range(len(counts)), public=facts["domain"] == "known")
         quality = law(scores)
         wanted = "values" in plan.question.arguments
@@ -182,7 +182,7 @@ def _describe(described: str, chosen: dict[str, Any] | None, plan: Offer, estima
 
 def _numbers(facts: dict[str, Any]) -> str:
     """Three of the made-up counts, to be held against what is expected; nothing where there are no more than k."""
-    counts, k = shaped(facts["shape"], facts["items"], facts["users"], facts["k"]), facts["k"]
+    counts, k = counts_of_shape(facts["shape"], facts["items"], facts["users"], facts["k"]), facts["k"]
     if k >= len(counts):
         return ""
     return (

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, overload
 
-from shortlist._arrays import FRAMES, Frame, named_type
-from shortlist._runtime import late
+from shortlist._arrays import FRAMES, Frame, describe_type
+from shortlist._runtime import lazy_import
 from shortlist._text import kind_of_words
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import Grid, GroupedScores, Scores
@@ -169,7 +169,7 @@ def count(
 def table_of(source: Any, wanted: tuple[str, ...], memory: str | None, text: TextForm) -> Any:
     """Return a table for its engine, by its kind; its names and types alone are looked at."""
     if isinstance(source, str | os.PathLike):
-        return late("shortlist.tables.duckdb", "FileTable")(os.fspath(source), wanted, memory, text)
+        return lazy_import("shortlist.tables.duckdb", "FileTable")(os.fspath(source), wanted, memory, text)
     if memory is not None:
         raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
     text.check_unused()
@@ -177,7 +177,7 @@ def table_of(source: Any, wanted: tuple[str, ...], memory: str | None, text: Tex
     library = next((library for library in ENGINES if library in family), None)
     if library is None or ("duckdb" in library and not hasattr(source, "columns")):
         raise _refuse_table(source)
-    return late(*ENGINES[library])(source)
+    return lazy_import(*ENGINES[library])(source)
 
 
 def _refuse_table(source: object) -> TypeError:
@@ -185,7 +185,7 @@ def _refuse_table(source: object) -> TypeError:
     words = "; con.sql(...) gives a relation" if name == "DuckDBPyConnection" else ""
     return TypeError(
         "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
-        f"DataFrame, not {named_type(source)}{words}"
+        f"DataFrame, not {describe_type(source)}{words}"
     )
 
 

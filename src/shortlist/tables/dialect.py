@@ -20,7 +20,7 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from shortlist._arrays import checked_flag
+from shortlist._arrays import check_flag
 from shortlist._runtime import IMPORTS, MissingPackageError
 from shortlist.errors import Text, bad_type, bad_value
 from shortlist.tables.errors import TableError
@@ -87,7 +87,7 @@ class TextForm:
             raise bad_type('$separator must be one letter, for example $separator=";"')
         if separator is not None and separator not in SEPARATORS:
             raise bad_value(f"$separator must be one of {', '.join(map(repr, SEPARATORS))}")
-        return cls(checked_flag("multiline", multiline), separator)
+        return cls(check_flag("multiline", multiline), separator)
 
     def in_words(self, source: object) -> str:
         """A table for the record: a file by its name, its folder and how it is written, another table by its kind."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Frame
-from shortlist._files import as_text, bytewise, literal, quoted, unnested
+from shortlist._files import as_text, bytewise, literal, quote_name, unnest
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
 from shortlist.release_io import own_frame
@@ -140,7 +140,7 @@ class RelationTable:
         self.relation = relation
         self.names = list(relation.columns)
         types = dict(zip(self.names, map(str, relation.types), strict=True))
-        self.source = Source("", {column: quoted(column) for column in types}, types, from_memory=True)
+        self.source = Source("", {column: quote_name(column) for column in types}, types, from_memory=True)
 
     def columns(self) -> Columns:
         return _columns(self.source, self.names)
@@ -384,14 +384,14 @@ def _listing(plan: Plan) -> str:
     if plan.own:
         names, types = ["n", *names], ["INTEGER", *types]
     columns = zip(zip(*plan.candidate_rows(), strict=True), types, names, strict=True)
-    return f"SELECT {', '.join(unnested(cells, kind, name) for cells, kind, name in columns)}"
+    return f"SELECT {', '.join(unnest(cells, kind, name) for cells, kind, name in columns)}"
 
 
 def _number_groups(listed: list[Row], kinds: Sequence[Kind], grouping: Grouping) -> str:
     """(n, key) of the public keys, as the columns of a SELECT."""
     columns = zip(zip(*listed, strict=True), kinds, grouping.keys, strict=True)
-    parts = [unnested(cells, TYPES[kind], key) for cells, kind, key in columns]
-    return ", ".join([unnested(range(len(listed)), "INTEGER", "n"), *parts])
+    parts = [unnest(cells, TYPES[kind], key) for cells, kind, key in columns]
+    return ", ".join([unnest(range(len(listed)), "INTEGER", "n"), *parts])
 
 
 def keep_groups(rows: str, grouping: Grouping, groups: str, listed: list[Row] | None) -> tuple[list[str], str]:
@@ -494,7 +494,7 @@ class Rows:
     def keys(self, groups: Sequence[int]) -> list[Row]:
         if not groups:
             return []
-        wanted = unnested(groups, "BIGINT", "n")
+        wanted = unnest(groups, "BIGINT", "n")
         table = f"{self.prefix}_groups SEMI JOIN (SELECT {wanted}) USING (n)"
         keys = {row[0]: tuple(row[1:]) for row in self.run(f"SELECT n, {', '.join(self.key)} FROM {table}")}
         return [keys[group] for group in groups if group in keys]
@@ -519,7 +519,7 @@ class Rows:
         for start in range(0, len(wanted), AT_ONCE):
             cells = zip(*wanted[start : start + AT_ONCE], strict=True)
             columns = zip(cells, ("place", "n", column, "rank"), strict=True)
-            table = ", ".join(unnested(part, "BIGINT", name) for part, name in columns)
+            table = ", ".join(unnest(part, "BIGINT", name) for part, name in columns)
             rows += self.run(
                 f"WITH wanted AS MATERIALIZED (SELECT {table}) SELECT place, {shown} FROM ({numbered}) AS numbered "
                 f"JOIN wanted USING (n, {column}, rank){named}"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import IO, Any
 
-from shortlist._files import check_path, literal, note_engine, quoted, spill_folder
+from shortlist._files import check_path, literal, note_engine, quote_name, spill_folder
 from shortlist._runtime import IMPORTS
 from shortlist._text import suggest
 from shortlist.errors import bad_value
@@ -117,7 +117,7 @@ def _parquet(run: Run, path: str, files: list[str], wanted: tuple[str, ...]) -> 
     schemas = [_types(run, file) for file in files]
     if any(types.get(name) != schemas[0].get(name) for types in schemas for name in wanted):
         raise TableError(f"{path} cannot be counted: its files must have the same types in the columns that are read")
-    columns = {column: quoted(column) for column in schemas[0]}
+    columns = {column: quote_name(column) for column in schemas[0]}
     return Source(f"read_parquet({_file_list(files)})", columns, schemas[0])
 
 
@@ -130,7 +130,7 @@ def _json(files: list[str], wanted: tuple[str, ...]) -> Source:
     names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in wanted)
     options = f"format = 'newline_delimited', records = true, columns = {{{names}}}"
     relation = f"read_json({_file_list(files)}{_compression(files)}, {options})"
-    columns = {name: quoted(name) for name in wanted}
+    columns = {name: quote_name(name) for name in wanted}
     return Source(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
 
 

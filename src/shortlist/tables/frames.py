@@ -16,7 +16,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, named_type
+from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, describe_type
 from shortlist._files import as_text
 from shortlist.release_io import own_frame
 from shortlist.tables import algebra
@@ -48,7 +48,7 @@ class FrameTable:
         self.source, self.kinds = source, dict[Kind, str]()
         self.engine = self.library = next(kind for kind in FRAMES if kind in family)
         if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
-            raise TypeError(f"source must be a frame with named columns, not {named_type(source)}")
+            raise TypeError(f"source must be a frame with named columns, not {describe_type(source)}")
         self.header, self.types = in_one_sentence(WRONG, lambda: _declare(source, self.library))
 
     def columns(self) -> Columns:

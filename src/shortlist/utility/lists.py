@@ -18,7 +18,7 @@ from shortlist.sampling.sets import ListSwitch
 from shortlist.scores import Scores
 from shortlist.utility.quality import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution
-from shortlist.utility.sets import matters, mixed
+from shortlist.utility.sets import matters, mix
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.lists import BestList, GuardedListTopK
@@ -128,7 +128,7 @@ def levels(steps: Ladder, rate: Fraction) -> Levels:
     starts = np.unique(np.concatenate([cover.start[likely], _rungs(steps, cover.low[uneven], cover.high[uneven])]))
     closed = cover.end[likely]
     ends = np.minimum(np.append(starts[1:], closed[-1:]), closed[np.searchsorted(closed, starts, side="right")])
-    return _weighed(steps, rate, starts, ends, endless=bool(likely[-1] == len(cover) - 1))
+    return _weigh(steps, rate, starts, ends, endless=bool(likely[-1] == len(cover) - 1))
 
 
 def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
@@ -183,7 +183,7 @@ def _distinct(steps: Ladder, losses: Values) -> Values:
     return distinct
 
 
-def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
+def _weigh(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
     width, depth = times(ends - starts, rate), times(starts - steps.first, rate)
     if endless:
         width[-1] = np.inf
@@ -333,7 +333,7 @@ class GuardedListDistribution:
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set."""
         lists, guard = self.lists.quality(), self.guard
-        return mixed(lists, guard, self.one_shot.quality()) if matters(guard) else lists
+        return mix(lists, guard, self.one_shot.quality()) if matters(guard) else lists
 
     def number_correct(self) -> Floats:
         """P[c of the items are correct], c = 0..k."""
@@ -352,7 +352,7 @@ def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:
     return SequenceDistribution(support, chances_beside(mechanism._kind, support), candidates, len(scores))
 
 
-def guarded_list(mechanism: GuardedListTopK, scores: Scores) -> GuardedListDistribution:
+def list_with_guard(mechanism: GuardedListTopK, scores: Scores) -> GuardedListDistribution:
     """Return the distribution of the list: of the race beside its guard, and of one-shot top-k."""
     run = mechanism._run(scores)
     support, one_shot = levels(run.steps, run.rate), run.fallback
@@ -374,4 +374,4 @@ def chances_beside(lists: ListGuard | ListSwitch | Noise | None, support: Levels
     return support.chances if lists == GUMBEL else race_chances(support)
 
 
-DISTRIBUTIONS: dict[str, Any] = {"BestList": best_list, "GuardedListTopK": guarded_list}
+DISTRIBUTIONS: dict[str, Any] = {"BestList": best_list, "GuardedListTopK": list_with_guard}

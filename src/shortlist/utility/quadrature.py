@@ -99,7 +99,7 @@ def crowd_of(values: Floats, counts: Floats) -> Crowd:
     return Crowd(values[counts > 0], counts[counts > 0])
 
 
-def rounded(crowd: Crowd, *, up: bool) -> Crowd:
+def round_crowd(crowd: Crowd, *, up: bool) -> Crowd:
     """The crowd with its values rounded to quarters, or beyond 64 to 8 bits: few of them are left.
 
     Rounding up can only raise noisy scores, rounding down only lower them.
@@ -126,7 +126,7 @@ def gather(
     distance of at most DECIDED_CHANCE.
     """
     order = 12 + 4 * refinement
-    low, high = _undecided(crowd, levels, noise, drop_below, count_above)
+    low, high = _slice_in_doubt(crowd, levels, noise, drop_below, count_above)
     values, weights = crowd.values[low:high], crowd.weights[low:high]
     start, stop, first, last = _cells(values, weights, levels, noise, order)
 
@@ -159,7 +159,7 @@ def gather(
     )
 
 
-def _undecided(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
+def _slice_in_doubt(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
     """The slice of values that may fall on either side of some level."""
     weights, least = np.abs(crowd.weights), DECIDED_CHANCE
     low, high = 0, crowd.values.size
@@ -342,7 +342,7 @@ def _trapezoidal(levels: Levels, refinement: int) -> Iterator[Block]:
         yield Block((float(part[0]), float(part[-1])), part, np.full(part.size, step))
 
 
-def refined(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats], bool]) -> Floats:
+def refine(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats], bool]) -> Floats:
     """evaluate(0), evaluate(1), ... until ``settled(previous, current)``; the last of them.
 
     Errors fall geometrically in the number of nodes, so doubling it about squares them: the value returned is far
@@ -408,16 +408,16 @@ def tilt(crowd: Crowd, noise: Noise, nodes: Floats, target: float) -> Tilted:
     x = nodes[:, None] - crowd.values
     log_p, log_o = noise.log_survival(x), noise.log_cdf(x)
     log_tilt = _solve(log_p - log_o, crowd.weights, target - crowd.sure)
-    return _tilted(crowd, noise, x, (log_p, log_o), log_tilt)
+    return _tilt_by(crowd, noise, x, (log_p, log_o), log_tilt)
 
 
-def untilted(crowd: Crowd, noise: Noise, nodes: Floats) -> Tilted:
+def without_tilt(crowd: Crowd, noise: Noise, nodes: Floats) -> Tilted:
     """The crowd as it is: what is small then stays small, and is known to a part of the whole."""
     x = nodes[:, None] - crowd.values
-    return _tilted(crowd, noise, x, (noise.log_survival(x), noise.log_cdf(x)), np.zeros(len(nodes)))
+    return _tilt_by(crowd, noise, x, (noise.log_survival(x), noise.log_cdf(x)), np.zeros(len(nodes)))
 
 
-def _tilted(crowd: Crowd, noise: Noise, x: Floats, logs: tuple[Floats, Floats], log_tilt: Floats) -> Tilted:
+def _tilt_by(crowd: Crowd, noise: Noise, x: Floats, logs: tuple[Floats, Floats], log_tilt: Floats) -> Tilted:
     """At x = z - s, with (ln p, ln o) there, one row for each level."""
     log_p, log_o = logs
     tilted = log_p - log_o + log_tilt[:, None]
@@ -485,12 +485,12 @@ def highest_density(crowd: Crowd, noise: Noise, nodes: Floats, log_factor: Float
     return np.exp(noise.log_density(x) - logs + together[:, None])
 
 
-def seen_above(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
+def crowd_above(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
     """A crowd that is to exceed, gathered so that ln S_A stays accurate however small S_A is."""
     return gather(crowd, levels, noise, refinement, drop_below=False).crowd
 
 
-def seen_below(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
+def crowd_below(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
     """A crowd that is to stay below, gathered so that ln F_B stays accurate however small F_B is."""
     return gather(crowd, levels, noise, refinement, count_above=False).crowd
 
@@ -501,10 +501,10 @@ def separation_range(above: Crowd, below: Crowd, noise: Noise) -> Levels:
     What lies below z adds at most F_B(z), what lies above at most S_A(z) sum_B S(z - s), and the result is at least
     S_A F_B at every level. First with scores rounded to quarters so that the bounds hold, then with all of them.
     """
-    above_up, above_down = rounded(above, up=True), rounded(above, up=False)
-    below_up, below_down = rounded(below, up=True), rounded(below, up=False)
+    above_up, above_down = round_crowd(above, up=True), round_crowd(above, up=False)
+    below_up, below_down = round_crowd(below, up=True), round_crowd(below, up=False)
     outer = _range((above_up, above_down), (below_up, below_down), noise, (-1.0, 1.0))
-    near_above, near_below = seen_above(above, outer, noise, 0), seen_below(below, outer, noise, 0)
+    near_above, near_below = crowd_above(above, outer, noise, 0), crowd_below(below, outer, noise, 0)
     return _range((near_above, near_above), (near_below, near_below), noise, outer)
 
 

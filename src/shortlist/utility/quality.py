@@ -72,7 +72,7 @@ def good_ranks(k: int) -> tuple[int, int]:
     return -(-k // 100), 3 * k // 2
 
 
-def untied(scores: Any, head: int, reach: int) -> tuple[int, int]:
+def widen_by_ties(scores: Any, head: int, reach: int) -> tuple[int, int]:
     """The ranks 1 to h, and those up to t, of which ties leave no doubt: `scores` are sorted, the best first.
 
     >>> untied([9, 7, 7, 7, 2], 2, 3)  # who is second and who fourth is a matter of taste
@@ -88,4 +88,4 @@ def untied(scores: Any, head: int, reach: int) -> tuple[int, int]:
 
 def ranks_within(scores: Any, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """(h, t) of great and of good sets of k, ties counting as equal; `scores` are sorted, the best first."""
-    return untied(scores, *great_ranks(k)), untied(scores, *good_ranks(k))
+    return widen_by_ties(scores, *great_ranks(k)), widen_by_ties(scores, *good_ranks(k))

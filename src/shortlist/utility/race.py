@@ -23,6 +23,8 @@ from shortlist.utility.quadrature import (
     Levels,
     Tilted,
     blocks,
+    crowd_above,
+    crowd_below,
     crowd_of,
     find_range,
     gather,
@@ -30,10 +32,8 @@ from shortlist.utility.quadrature import (
     log_all_above,
     log_all_below,
     log_bounds,
-    refined,
-    rounded,
-    seen_above,
-    seen_below,
+    refine,
+    round_crowd,
     separation_range,
     tilt,
 )
@@ -200,7 +200,7 @@ def threshold_range(crowd: Crowd, k: int, noise: Noise) -> Levels:
     It lies above z if at least k + 1 items exceed z: Chernoff's bound, first with scores rounded to quarters in the
     safe direction, then with all of them, which is worth its time where the law is to be exact.
     """
-    outer = _range(rounded(crowd, up=True), rounded(crowd, up=False), k, noise, (-1.0, 1.0))
+    outer = _range(round_crowd(crowd, up=True), round_crowd(crowd, up=False), k, noise, (-1.0, 1.0))
     near = gather(crowd, outer, noise, 0).crowd
     return _range(near, near, k, noise, outer)
 
@@ -254,7 +254,7 @@ def _laws_around(tilted: Tilted, crowd: Crowd, centre: Floats, refinement: int) 
     return np.fft.fftshift(law, axes=1), np.fft.fftshift(density, axes=1)
 
 
-def included_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: int) -> tuple[Floats, float]:
+def inclusion_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: int) -> tuple[Floats, float]:
     """The part of Int [w^(k-1)] prod q (p_i / q_i) (sum f/q - f_i / q_i) dz that a block adds.
 
     For an item at each site of the crowd, and for an item that surely exceeds: that is the mass of the block.
@@ -349,7 +349,7 @@ def _relative(scores: Floats, reference: float) -> Floats:
         return np.clip(scores - reference, -_FAR, _FAR)
 
 
-def checked_scores(s: Floats) -> Floats:
+def check_scaled_scores(s: Floats) -> Floats:
     """``s`` as a one-dimensional float64 array with at least one finite entry, no NaN and no +inf."""
     scores = np.asarray(s, dtype=np.float64)
     if scores.ndim != 1 or np.isnan(scores).any() or (scores == np.inf).any():
@@ -401,7 +401,7 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
     >>> {one: round(p, 4) for one, p in set_probabilities(np.array([1.5, 1.0, 0.0]), 1, EXPONENTIAL).items()}
     {(0,): 0.6303, (1,): 0.2807, (2,): 0.089}
     """
-    s = checked_scores(s)
+    s = check_scaled_scores(s)
     able = np.flatnonzero(s > -np.inf)
     d = len(able)
     sizes = [check_k(k, s)] if line is None else list(range(min(k, d) + 1))
@@ -424,10 +424,10 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
                 total += block.weights[rows] @ _ending(block.nodes[rows], values, noise, line, inside, full)
         return total
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return float(np.abs(new - old).max()) <= ERROR and abs(float(new.sum()) - 1.0) <= 10 * ERROR
 
-    chances = np.clip(refined(evaluate, settled), 0.0, 1.0)
+    chances = np.clip(refine(evaluate, is_settled), 0.0, 1.0)
     named = (tuple(able[list(one)].tolist()) for one in sets)
     return dict(zip(named, chances.tolist(), strict=True))
 
@@ -503,7 +503,7 @@ def winner_probabilities(s: Floats, noise: Noise) -> Floats:
     >>> winner_probabilities(np.array([1.5, 1.0, 0.0]), EXPONENTIAL).round(4).tolist()
     [0.6303, 0.2807, 0.089]
     """
-    items = items_of(checked_scores(s), 1)
+    items = items_of(check_scaled_scores(s), 1)
     if noise is GUMBEL:
         odds = np.exp(items.values)
         return items.per_item(odds / (odds @ items.counts))
@@ -544,11 +544,11 @@ def _by_level(items: Items, noise: Noise) -> Floats:
             result += gathering.spread(densities.sum(axis=0), 0.0)
         return near.spread(result, 0.0)
 
-    def settled(previous: Floats, current: Floats) -> bool:
+    def is_settled(previous: Floats, current: Floats) -> bool:
         change = float(np.max(np.abs(current - previous) * items.counts))
         return change <= _SETTLED and abs(float(current @ items.counts) - 1.0) <= _WHOLE * (1.0 + items.size / 10_000)
 
-    return np.maximum(refined(evaluate, settled), 0.0)
+    return np.maximum(refine(evaluate, is_settled), 0.0)
 
 
 ONESHOT_LAW_ERROR = 1e-9
@@ -564,7 +564,7 @@ def right_probability(s: Floats, k: int, noise: Noise) -> float:
     With A the items above the k-th largest score, T those at it, B those below, and v = k - |A|, it is
     ``C(|T|, v) Int S_A S_T^v d[F_T^(|T|-v) F_B]``. ERROR is relative here: tiny values are exact too.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if k == items.size:
         return 1.0
     inside = items.best(k)
@@ -574,20 +574,20 @@ def right_probability(s: Floats, k: int, noise: Noise) -> float:
     levels = separation_range(winners, losers, noise)
 
     def evaluate(refinement: int) -> Floats:
-        near_winners = seen_above(winners, levels, noise, refinement)
-        near_losers = seen_below(losers, levels, noise, refinement)
+        near_winners = crowd_above(winners, levels, noise, refinement)
+        near_losers = crowd_below(losers, levels, noise, refinement)
         total = 0.0
         for block in blocks([near_winners.values, near_losers.values], levels, noise, refinement):
-            above = seen_above(near_winners, block.levels, noise, refinement)
-            below = seen_below(near_losers, block.levels, noise, refinement)
+            above = crowd_above(near_winners, block.levels, noise, refinement)
+            below = crowd_below(near_losers, block.levels, noise, refinement)
             log_factor = log_sets + log_all_above(above, noise, block.nodes) + np.log(block.weights)
             total += float((highest_density(below, noise, block.nodes, log_factor) @ below.weights).sum())
         return np.array([total])
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return abs(float(new[0] - old[0])) <= ONESHOT_LAW_ERROR * max(float(new[0]), SMALLEST)
 
-    return min(1.0, float(refined(evaluate, settled)[0]))
+    return min(1.0, float(refine(evaluate, is_settled)[0]))
 
 
 def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> Floats:
@@ -599,7 +599,7 @@ def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> 
     over the others, it is ``Int (alpha'_c beta_{k-c} + alpha_c beta'_{k-c}) dz``. Its sum is an error meter that costs
     nothing: nodes are added until it is 1 to within ERROR.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if k == items.size:
         return np.concatenate([np.zeros(k), [1.0]])
     at_least = items.at_least(k if rank is None else rank)
@@ -616,10 +616,10 @@ def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> 
             result += correct_in(seen_correct, seen_others, block, k, noise, refinement)
         return result
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return float(np.abs(new - old).max()) <= ONESHOT_LAW_ERROR and abs(float(new.sum()) - 1.0) <= ONESHOT_LAW_ERROR
 
-    return np.maximum(refined(evaluate, settled), 0.0)
+    return np.maximum(refine(evaluate, is_settled), 0.0)
 
 
 def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
@@ -628,7 +628,7 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
     ``Int [w^(k-1)] prod_j q_j (p_i / q_i) (sum_j f_j / q_j - f_i / q_i) dz``. Nodes are added until the sum is k to
     within k ERROR.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if k == items.size:
         return items.per_item(np.ones_like(items.values))
     crowd = crowd_of(items.values, items.counts)
@@ -639,18 +639,18 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
         result, mass = np.zeros(near.crowd.values.size), 0.0
         for block in blocks([near.crowd.values], levels, noise, refinement):
             gathering = gather(near.crowd, block.levels, noise, refinement)
-            at_sites, block_mass = included_in(gathering.crowd, block, k, noise, refinement)
+            at_sites, block_mass = inclusion_in(gathering.crowd, block, k, noise, refinement)
             result += gathering.spread(at_sites, block_mass)
             mass += block_mass
         return near.spread(result, mass)
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return (
             float(np.abs(new - old).max()) <= ONESHOT_LAW_ERROR
             and abs(float(new @ items.counts) - k) <= k * ONESHOT_LAW_ERROR
         )
 
-    return items.per_item(np.clip(refined(evaluate, settled), 0.0, 1.0))
+    return items.per_item(np.clip(refine(evaluate, is_settled), 0.0, 1.0))
 
 
 def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> float:
@@ -659,7 +659,7 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
     With A the ranks up to head, B those beyond reach, T those between, and m = k - head, it is
     ``Int S_A F_B {(sum_B f/F) [w^m] prod_T q + [w^m] prod_T q sum_T f/q} dz``.
     """
-    items, k = _checked(s, k)
+    items, k = _items_for(s, k)
     if not 0 <= head <= k <= reach:
         raise ValueError("head and reach must be ranks with 0 <= head <= k <= reach")
     if k == items.size:
@@ -670,14 +670,14 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
     levels = threshold_range(crowd_of(items.values, items.counts), k, noise)
 
     def evaluate(refinement: int) -> Floats:
-        near_heads = seen_above(heads, levels, noise, refinement)
+        near_heads = crowd_above(heads, levels, noise, refinement)
         near_middle = gather(middle, levels, noise, refinement).crowd
-        near_tail = seen_below(tail, levels, noise, refinement)
+        near_tail = crowd_below(tail, levels, noise, refinement)
         total = 0.0
         for block in blocks([near_heads.values, near_middle.values, near_tail.values], levels, noise, refinement):
-            above = seen_above(near_heads, block.levels, noise, refinement)
+            above = crowd_above(near_heads, block.levels, noise, refinement)
             between = gather(near_middle, block.levels, noise, refinement).crowd
-            below = seen_below(near_tail, block.levels, noise, refinement)
+            below = crowd_below(near_tail, block.levels, noise, refinement)
             log_factor = log_all_above(above, noise, block.nodes) + np.log(block.weights)
             loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.weights
             loser_between = np.exp(log_factor + log_all_below(below, noise, block.nodes))
@@ -685,10 +685,10 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
             total += float(loser_below @ count + loser_between @ density)
         return np.array([total])
 
-    def settled(old: Floats, new: Floats) -> bool:
+    def is_settled(old: Floats, new: Floats) -> bool:
         return abs(float(new[0] - old[0])) <= ONESHOT_LAW_ERROR
 
-    return float(np.clip(refined(evaluate, settled)[0], 0.0, 1.0))
+    return float(np.clip(refine(evaluate, is_settled)[0], 0.0, 1.0))
 
 
 def quality(s: Floats, k: int, noise: Noise) -> Quality:
@@ -702,8 +702,8 @@ def quality(s: Floats, k: int, noise: Noise) -> Quality:
     )
 
 
-def _checked(s: Floats, k: int) -> tuple[Items, int]:
-    scores = checked_scores(s)
+def _items_for(s: Floats, k: int) -> tuple[Items, int]:
+    scores = check_scaled_scores(s)
     number = check_k(k, scores)
     return items_of(scores, number + 1), number
 

@@ -63,7 +63,7 @@ class Chances:
 
 def chances(classes: Classes, noise: Noise, cuts: tuple[int, ...] = ()) -> Chances:
     """The law of the class that wins. No cell straddles a cut: j below and j at or above it are apart."""
-    cells, left_out = covered(classes, cuts)
+    cells, left_out = cover(classes, cuts)
     mass = 0.5 * (cells.lower + cells.upper)
     loss = classes.rise[cells.row] + 0.5 * (classes.fall[cells.first] + classes.fall[cells.last])
     total = float(np.logaddexp(0.0, log_sum(mass)))
@@ -80,12 +80,12 @@ def winning(mass: Floats, loss: Floats, noise: Noise) -> tuple[float, Floats]:
         total = float(np.logaddexp(0.0, log_sum(mass)))
         return -total, np.full(len(loss), -total)
     end, survival = survival_of(mass, loss, _gauss()[0])
-    return log_integral(end, survival, _gauss()[1]), thinned(loss, end, survival, *_gauss())
+    return log_integral(end, survival, _gauss()[1]), thin(loss, end, survival, *_gauss())
 
 
 def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
     """(lower, upper) bounds on ln P[the top k wins, as one subset]: certified."""
-    cells, left_out = covered(classes, ())
+    cells, left_out = cover(classes, ())
     least = classes.rise[cells.row] + classes.fall[cells.first]
     most = classes.rise[cells.row] + classes.fall[cells.last]
     # the classes left out have so little mass that p s is below 1e-9 for them: twice their mass bounds their hazard
@@ -97,18 +97,18 @@ def winning_bounds(upper: Floats, least: Floats, lower: Floats, most: Floats, no
     """The same from upper masses with least losses, and lower masses with largest losses."""
     if noise == GUMBEL:
         heavy, light = log_sum(upper), log_sum(lower)
-        return _widened(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
+        return _widen(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
     end, survival = survival_of(upper, least, _gauss()[0])
     low = log_integral(end, survival, _gauss()[1])
     end, survival = survival_of(lower, most, _radau()[0])
-    return _widened(low, log_integral(end, survival, _radau()[1]))
+    return _widen(low, log_integral(end, survival, _radau()[1]))
 
 
-def _widened(lower: float, upper: float) -> tuple[float, float]:
+def _widen(lower: float, upper: float) -> tuple[float, float]:
     return lower - LOG_SUM_ROUNDING * (32.0 - lower), min(upper + LOG_SUM_ROUNDING * (32.0 - upper), 0.0)
 
 
-def covered(classes: Classes, cuts: tuple[int, ...]) -> tuple[Cells, float]:
+def cover(classes: Classes, cuts: tuple[int, ...]) -> tuple[Cells, float]:
     """(all classes that matter as cells with close bounds, the logarithm of a bound on the mass of the others)."""
     cells, left_out = relevant(classes, outside=0.0, width=0.7, cuts=cuts)
     if not len(cells):
@@ -156,7 +156,7 @@ def log_integral(end: float, survival: Floats, weight: Floats) -> float:
     return end + log_sum(survival + np.log(weight))
 
 
-def thinned(loss: Floats, end: float, survival: Floats, node: Floats, weight: Floats) -> Floats:
+def thin(loss: Floats, end: float, survival: Floats, node: Floats, weight: Floats) -> Floats:
     """ln Int_0^b (1 - s) G(s) / (1 - e^-loss s) ds for each loss."""
     s = node * math.exp(end)
     factor = weight * np.exp(survival) * (1.0 - s)
@@ -277,7 +277,7 @@ def cuts_of(ranking: Ranking) -> tuple[int, ...]:
     """Where the law must be cut for `quality_of`: at the end of a tie, and at the ranks of great and good."""
     k = ranking.k
     great, good = ranks_within(ranking.scores, k)
-    return tied_ranks(ranking)[1], great[1] - k, good[1] - k
+    return ranks_of_ties(ranking)[1], great[1] - k, good[1] - k
 
 
 def right_of(ranking: Ranking, law: Chances) -> float:
@@ -287,7 +287,7 @@ def right_of(ranking: Ranking, law: Chances) -> float:
 
 def quality_of(ranking: Ranking, law: Chances) -> Quality:
     """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, outside = ranking.k, tied_ranks(ranking)[1]
+    k, outside = ranking.k, ranks_of_ties(ranking)[1]
     great, good = ranks_within(ranking.scores, k)
     i, first, chance, top = law.i, law.cells.first, np.exp(law.cell), math.exp(law.top)
 
@@ -311,7 +311,7 @@ def number_correct(ranking: Ranking, noise: Noise) -> Floats:
 
 def number_correct_of(ranking: Ranking, law: Chances) -> Floats:
     """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, outside = ranking.k, tied_ranks(ranking)[1]
+    k, outside = ranking.k, ranks_of_ties(ranking)[1]
     chance, wrong = np.exp(law.cell), law.cells.first >= outside
     result = np.zeros(k + 1)
     result[k] = math.exp(law.top) + chance[~wrong].sum()
@@ -381,7 +381,7 @@ def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tu
     return members, later
 
 
-def tied_ranks(ranking: Ranking) -> tuple[int, int]:
+def ranks_of_ties(ranking: Ranking) -> tuple[int, int]:
     """How many of the top k, and how many of the others, score as the k-th does."""
     kth = ranking.scores[ranking.k - 1]
     inside = int(np.count_nonzero(ranking.scores[: ranking.k] == kth))
@@ -390,7 +390,7 @@ def tied_ranks(ranking: Ranking) -> tuple[int, int]:
 
 def log_right_sets(ranking: Ranking) -> float:
     """ln of how many sets are a true top k: ties count as equal."""
-    inside, outside = tied_ranks(ranking)
+    inside, outside = ranks_of_ties(ranking)
     return float(log_choose(np.array([inside]), np.array([outside]))[0])
 
 
@@ -434,9 +434,9 @@ PANELS = 40
 """Panels of one nat below the end of the integrals: what lies below them is less than e^-40."""
 
 
-def guarded_chances(classes: Classes, v: float, a: float, cuts: tuple[int, ...] = ()) -> tuple[Chances, float]:
+def chances_with_guard(classes: Classes, v: float, a: float, cuts: tuple[int, ...] = ()) -> tuple[Chances, float]:
     """(the law of the class that wins, the chance of the guard) under exponential noise."""
-    cells, left_out = covered(classes, cuts)
+    cells, left_out = cover(classes, cuts)
     mass = 0.5 * (cells.lower + cells.upper)
     loss = classes.rise[cells.row] + 0.5 * (classes.fall[cells.first] + classes.fall[cells.last])
     end, _ = survival_of(mass, loss, np.zeros(1))
@@ -444,13 +444,13 @@ def guarded_chances(classes: Classes, v: float, a: float, cuts: tuple[int, ...] 
     _, survival = survival_of(mass, loss, np.exp(node - end))
     still_out = survival + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
     top = log_integral(end, still_out, weight * np.exp(node - end))
-    cell = mass + thinned(loss, end, still_out, np.exp(node - end), weight * np.exp(node - end))
+    cell = mass + thin(loss, end, still_out, np.exp(node - end), weight * np.exp(node - end))
     guard = max(0.0, 1.0 - math.exp(top) - float(np.exp(cell).sum()))
     # a subset left out wins before the integrals end, with p s far below 1: at most with twice its mass times that end
     return Chances(classes, cells, cell, top, math.exp(min(left_out + end, -1.0) + math.log(2.0))), guard
 
 
-def switched_chances(classes: Classes, log_odds: float, cuts: tuple[int, ...] = ()) -> tuple[Chances, float]:
+def chances_with_switch(classes: Classes, log_odds: float, cuts: tuple[int, ...] = ()) -> tuple[Chances, float]:
     """(the law of the class that wins under Gumbel noise where canonical is chosen, the chance of one-shot)."""
     law, log_chance = chances(classes, GUMBEL, cuts), -float(np.logaddexp(0.0, -log_odds))
     chosen = replace(law, cell=law.cell + log_chance, top=law.top + log_chance)
@@ -464,7 +464,7 @@ def _log_panels(end: float) -> tuple[Floats, Floats]:
     return (middles[:, None] + node / 2).ravel(), np.tile(weight / 2, PANELS)
 
 
-def mixed(race: Quality, guard: float, fallback: Quality) -> Quality:
+def mix(race: Quality, guard: float, fallback: Quality) -> Quality:
     """What the race gives, and what follows if the guard wins."""
     return Quality(*(getattr(race, name) + guard * getattr(fallback, name) for name in Quality.__slots__))
 
@@ -540,20 +540,20 @@ class GuardedSetDistribution:
 
     def quality(self) -> Quality:
         """Of the items kept: the race by its classes, and one-shot if the guard wins."""
-        ranking = self._seen()
+        ranking = self._winners()
         law, guard = self.chances(ranking)
         race = quality_of(ranking, law)
-        return mixed(race, guard, self._fallback.quality()) if matters(guard) else race
+        return mix(race, guard, self._fallback.quality()) if matters(guard) else race
 
     def number_correct(self) -> Floats:
         """P[c of the items kept are correct], c = 0..k."""
-        ranking = self._seen()
+        ranking = self._winners()
         law, guard = self.chances(ranking)
         return number_correct_of(ranking, law) + guard * self._fallback.number_correct()
 
     def inclusion(self) -> Floats:
         """P[candidate is kept], for every candidate of the caller."""
-        ranking, result = self._seen(), np.zeros(self.size)
+        ranking, result = self._winners(), np.zeros(self.size)
         law, guard = self.chances(ranking)
         race = inclusion_of(ranking, law, len(self.run.chosen))
         result[self.run.chosen] = race + guard * self._fallback.inclusion() if matters(guard) else race
@@ -568,11 +568,11 @@ class GuardedSetDistribution:
         """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
         guard, classes, cuts = self.run.guard, ranking.classes(), cuts_of(ranking)
         if isinstance(guard, Switch):
-            return switched_chances(classes, (guard.low + guard.high) / 2, cuts)
+            return chances_with_switch(classes, (guard.low + guard.high) / 2, cuts)
         low, high = guard.bounds(fine=True)
-        return guarded_chances(classes, (low + high) / 2, float(guard.a), cuts)
+        return chances_with_guard(classes, (low + high) / 2, float(guard.a), cuts)
 
-    def _seen(self) -> Ranking:
+    def _winners(self) -> Ranking:
         """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""
         ranking = self.run.guard.ranking
         if not self.run.mirrored:
@@ -599,7 +599,7 @@ def canonical(mechanism: CanonicalTopK, scores: Scores) -> SubsetDistribution | 
     return SubsetDistribution(mechanism, scores)
 
 
-def guarded(
+def set_with_guard(
     mechanism: GuardedTopK, scores: Scores
 ) -> GuardedSetDistribution | SubsetDistribution | EveryoneDistribution:
     """Return the distribution of the set; without a guard it is that of canonical top-k."""
@@ -607,4 +607,4 @@ def guarded(
     return canonical(mechanism._canonical, scores) if run is None else GuardedSetDistribution(run, len(scores))
 
 
-DISTRIBUTIONS: dict[str, Any] = {"CanonicalTopK": canonical, "GuardedTopK": guarded}
+DISTRIBUTIONS: dict[str, Any] = {"CanonicalTopK": canonical, "GuardedTopK": set_with_guard}

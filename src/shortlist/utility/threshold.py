@@ -133,8 +133,8 @@ class LineRace:
 
         def density(z: Floats, levels: quadrature.Levels) -> Floats:
             ahead, behind = (
-                quadrature.seen_above(everyone[0], levels, noise, 2),
-                quadrature.seen_below(everyone[1], levels, noise, 2),
+                quadrature.crowd_above(everyone[0], levels, noise, 2),
+                quadrature.crowd_below(everyone[1], levels, noise, 2),
             )
             log_line, log_density = line_law(z, noise, self.rate)
             inside, below = quadrature.log_all_above(ahead, noise, z), quadrature.log_all_below(behind, noise, z)
@@ -200,7 +200,7 @@ class LineRace:
                     total = total + block.weights[rows] @ density(block.nodes[rows], block.levels)
             return total
 
-        return quadrature.refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+        return quadrature.refine(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
 
 
 def _crowd(values: Floats) -> quadrature.Crowd:
@@ -364,7 +364,7 @@ class AnswerDistribution:
             return total
 
         width = to_float(self.rules.threshold_scale / self._unit)
-        return quadrature.refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+        return quadrature.refine(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
 
     def _blocks(self, refinement: int) -> Iterator[quadrature.Block]:
         noise, width = self.rules.noise, to_float(self.rules.threshold_scale / self._unit)

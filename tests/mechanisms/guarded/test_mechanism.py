@@ -23,7 +23,7 @@ from shortlist.mechanisms.sets import junk_from, rho_of, share_of
 from shortlist.sampling import sets as module
 from shortlist.sampling.sets import prepare_guard
 from shortlist.sampling.subsets import GuardArrivalTime
-from shortlist.utility.sets import cuts_of, guarded_chances, quality_of
+from shortlist.utility.sets import chances_with_guard, cuts_of, quality_of
 from tests.helpers.support import assert_law, full_size, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
@@ -178,7 +178,7 @@ def test_utility_on_real_data_is_that_of_the_table(shared_data, name, k, epsilon
     monkeypatch.setattr(mechanism, "gamma_of", lambda k, budget: Fraction(1, 2))  # as the table has it
     run = present(GuardedTopK(k=k, epsilon=epsilon)._run(Scores(np.load(shared_data / f"{name}.npy"), monotone=True)))
     ranking, v = run.guard.ranking, (run.guard.low + run.guard.high) / 2
-    law, guard = guarded_chances(ranking.classes(), v, a, cuts_of(ranking))
+    law, guard = chances_with_guard(ranking.classes(), v, a, cuts_of(ranking))
     found = quality_of(ranking, law)
     np.testing.assert_allclose((guard, found.top, found.recall), wanted, rtol=1e-6, atol=2e-8)
 
@@ -217,7 +217,7 @@ def test_utility_matches_the_enumeration():
     """Ten sets of five candidates with their guard, by quadrature of its own."""
     law = guarded_law(X, 2, 0.8, 0.25, 2, JUNK)
     guard = small_guard(Fraction(1, 4), 2)
-    chances, fallback = guarded_chances(guard.ranking.classes(), (guard.low + guard.high) / 2, 0.25, (1,))
+    chances, fallback = chances_with_guard(guard.ranking.classes(), (guard.low + guard.high) / 2, 0.25, (1,))
     assert fallback == pytest.approx(law[None], abs=1e-8)
     assert np.exp(chances.top) == pytest.approx(law[0, 1], abs=1e-8)
 

@@ -13,7 +13,7 @@ from shortlist.audit.certified import race
 from shortlist.exact.geometric import Geometric
 from shortlist.exact.thresholds import certify_rate, gaussian_rate, keeps
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
-from shortlist.mechanisms.values import _balanced
+from shortlist.mechanisms.values import _least_error_share
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
@@ -180,8 +180,8 @@ def test_a_delta_never_makes_a_margin_wider(k, epsilon):
 
 def test_the_split_that_makes_bar_and_error_least():
     for k, share in ((5, 0.3525), (10, 0.3996), (30, 0.4479)):
-        assert float(_balanced(k, 1e-6)) == pytest.approx(share, abs=2e-4)
-    assert float(_balanced(1, 1e-6)) < 1 / 3
+        assert float(_least_error_share(k, 1e-6)) == pytest.approx(share, abs=2e-4)
+    assert float(_least_error_share(1, 1e-6)) < 1 / 3
 
 
 @full_size

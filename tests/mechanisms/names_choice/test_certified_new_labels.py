@@ -39,7 +39,7 @@ def counted(people, most=None):
 def columns(people, most=None):
     """(counts, weights in units of 2^-20) of the three labels, as the engine has them."""
     public = counted(people, most).as_public()
-    capped = present(public._capped)
+    capped = present(public._weights)
     people_of = dict(zip(public.labels, public.values.tolist(), strict=True))
     heavy: dict[object, int] = {}
     place = 0

@@ -8,7 +8,7 @@ import pytest
 from shortlist.exact import noise as exact_noise
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.utility import quadrature as panels
-from shortlist.utility.quadrature import crowd_of, refined, tilt
+from shortlist.utility.quadrature import crowd_of, refine, tilt
 from shortlist.utility.race import number_correct, quality, right_probability, spectrum
 from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
 from tests.helpers.support import full_size, sized
@@ -100,10 +100,10 @@ def test_refinement_stops_at_the_first_settled_value_and_raises_if_there_is_none
         seen.append(refinement)
         return np.array([2.0**-refinement])
 
-    assert refined(halving, lambda old, new: bool(old[0] - new[0] < 0.2)) == 0.125
+    assert refine(halving, lambda old, new: bool(old[0] - new[0] < 0.2)) == 0.125
     assert seen == [0, 1, 2, 3]
     with pytest.raises(ArithmeticError, match="settle"):
-        refined(halving, lambda old, new: False)
+        refine(halving, lambda old, new: False)
 
 
 def test_laws_that_floats_hardly_hold_are_still_answered():
