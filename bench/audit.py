@@ -212,7 +212,9 @@ def long_run() -> Iterator[str]:
             yield _row(mechanism, target_of(mechanism, monotone=monotone), MANY, monotone)
     crowd, classes = MultiLabelPATE(rho=0.5, delta=0.1, queries=1), PATE(rho=0.125, delta=1e-6, queries=1, classes=2)
     yield _query("MultiLabelPATE", crowd, 0.1, BALLOTS, prove_pate(crowd, labels=2))
-    winner = OneshotTopK(k=1, budget=classes.query.as_pure(), noise="gumbel")
+    pure = classes.query.as_pure()
+    assert pure is not None
+    winner = OneshotTopK(k=1, budget=pure, noise="gumbel")
     yield _query("PATE", classes, 0.0, CLASSES, prove_mechanism(winner, d=2, top=4))
 
 

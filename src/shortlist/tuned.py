@@ -863,7 +863,7 @@ def _curves_of_best(base: Guarantee, runs: RunLaw) -> Curves:
 
 RUNS: dict[type, Codec] = {kind: record(kind) for kind in (NegativeBinomial, Poisson, Binomial)}
 RUNS[Capped] = record(Capped, runs=one_of("a number of runs", dict(RUNS)))
-MIXED: dict[type, Codec] = {Mixed: record(Mixed, parts=list_of(pair(one_of("a guarantee", GUARANTEES), WHOLE), tuple))}
-ANY_RUN = one_of("a guarantee", GUARANTEES | MIXED)
-GUARANTEE = one_of("a guarantee", {**MIXED, Tuned: record(Tuned, base=ANY_RUN, runs=one_of("a number of runs", RUNS))})
+MIXED = {Mixed: record(Mixed, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple))}
+TUNED = record(Tuned, base=one_of("a guarantee", GUARANTEES | MIXED), runs=one_of("a number of runs", RUNS))
+GUARANTEE = one_of("a guarantee", MIXED | {Tuned: TUNED})
 """How guarantees of tuning are written as JSON and read back."""

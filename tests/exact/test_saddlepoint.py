@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL
 from shortlist.utility.quadrature import Crowd, log_bounds, without_tilt
+from tests.helpers.inside import EXPONENTIAL, GUMBEL
 
 CROWD = Crowd(np.array([-2.0, 0.0, 0.5, 3.0]), np.array([5.0, 1.0, 2.0, 3.0]), 2.0)
 LEVELS = np.array([-3.0, -1.0, 0.7, 2.0, 4.0, 9.0])

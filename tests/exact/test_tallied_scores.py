@@ -9,7 +9,6 @@ import pytest
 import shortlist as sl
 from shortlist._arrays import Runs
 from shortlist.exact import subsets as tallied_scores
-from shortlist.exact.subsets import count_scores, descending, positions_of, runs_of
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK
 from tests.helpers.typed import present
 
@@ -33,16 +32,20 @@ def few_will_do(monkeypatch):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ranks_and_candidates_are_those_of_sorting(shape):
     values = SHAPES[shape]
-    counted, order = present(count_scores(values)), descending(values)
-    assert np.array_equal(runs_of(counted).expand(), values[order])
+    counted, order = present(tallied_scores.count_scores(values)), tallied_scores.descending(values)
+    assert np.array_equal(tallied_scores.runs_of(counted).expand(), values[order])
     for ranks in (np.arange(D), np.array([7]), np.array([D - 1, 0, D // 2, 1]), np.array([], np.int64)):
-        assert np.array_equal(positions_of(counted, ranks), order[ranks])
+        assert np.array_equal(tallied_scores.positions_of(counted, ranks), order[ranks])
 
 
 def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
     """One look at all scores for each of thousands of numbers took minutes at a million candidates."""
-    counted, ranks = present(count_scores(np.arange(2 * D)[::-1] // 2)), np.arange(0, 2 * tallied_scores.FEW, 2)
+    counted, ranks = (
+        present(tallied_scores.count_scores(np.arange(2 * D)[::-1] // 2)),
+        np.arange(0, 2 * tallied_scores.FEW, 2),
+    )
     asked: list[int] = []
+    descending = tallied_scores.descending
 
     def counted_orders(values):
         asked.append(len(values))
@@ -57,14 +60,14 @@ def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
 
 def test_what_came_as_runs_has_its_ranks_for_places():
     runs = Runs.of(np.array([5, 2]), np.array([1, 3]))
-    assert runs_of(runs) is runs
-    assert positions_of(runs, np.array([2, 0])).tolist() == [2, 0]
+    assert tallied_scores.runs_of(runs) is runs
+    assert tallied_scores.positions_of(runs, np.array([2, 0])).tolist() == [2, 0]
 
 
 def test_few_scores_floats_and_numbers_far_apart_are_sorted():
     values = SHAPES["counts"]
     for other in (values[:999], values.astype(float), values * 10**6, values.astype(np.uint64) + np.uint64(2**63)):
-        assert count_scores(other) is None
+        assert tallied_scores.count_scores(other) is None
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, KINDS, LAPLACE
 from shortlist.utility.quadrature import crowd_of, gather, round_crowd
+from tests.helpers.inside import EXPONENTIAL, KINDS, LAPLACE
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.__name__)
 
 
-MECHANISMS = {name: mechanism for name, mechanism, _ in examples()}
+MECHANISMS: dict[str, Any] = {name: mechanism for name, mechanism, _ in examples()}
 SCORES = {name: scores for name, _, scores in examples()}
 CROWDS = [PATE(rho=0.125, delta=1e-6, queries=1, classes=2), MultiLabelPATE(rho=0.5, delta=0.1, queries=1)]
 each = pytest.mark.parametrize("name", MECHANISMS)

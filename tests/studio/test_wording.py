@@ -3,8 +3,8 @@
 import re
 from importlib.resources import files
 
+import polars as pl
 import pytest
-from shortlist.tables.column_names import check_there
 
 import shortlist as sl
 from shortlist.studio.expected import SHAPES, forecast
@@ -26,7 +26,7 @@ def studio(tmp_path):
 @pytest.mark.parametrize("column", ["userid", "it's", 'a "b"'])
 def test_a_missing_column_is_told_by_its_field(column):
     with pytest.raises(ValueError, match="no column of that name") as refused:
-        check_there("user", column, ["who"], ["who"])
+        sl.count(pl.DataFrame({"who": [1], "what": ["tea"]}), user=column, item="what")
     said = error_text(refused.value)
     assert (
         said == f"user: the table has no column {column}; write it as the table does, or read the names of its columns"

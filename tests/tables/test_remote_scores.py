@@ -44,7 +44,7 @@ class Counted:
 
 
 def scores_of(classes, public=True):
-    engine = Counted(classes)
+    engine: Any = Counted(classes)
     question: dict[str, Any] = {
         "sensitivity": 1.0,
         "monotone": True,

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortlist.exact.noise import EXPONENTIAL, GUMBEL
-from shortlist.exact.subsets import Classes, log_sum, rank_scores
+from shortlist.exact import subsets
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.utility import sets as subset_chances
 from shortlist.utility.quality import good_ranks, great_ranks
 from shortlist.utility.sets import chances, cover, inclusion_probabilities, number_correct, quality, success_bounds
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, log_sum, rank_scores
 from tests.helpers.subset_law import subset_law
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
@@ -207,7 +207,7 @@ def test_exponential_noise_fails_at_most_as_often_as_gumbel_noise_and_in_the_end
 
 
 def test_classes_that_are_all_negligible_are_not_forgotten():
-    classes = Classes(np.arange(2), np.array([80.0, 90.0]), np.array([0.0, 10.0]))
+    classes = subsets.Classes(np.arange(2), np.array([80.0, 90.0]), np.array([0.0, 10.0]))
     cells, left_out = cover(classes, ())
     assert len(cells) > 0
     assert left_out < -100

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from functools import partial
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,7 +95,7 @@ def test_the_never_chosen_are_never_chosen():
 def test_the_rate_is_the_one_that_the_box_proves(monotone):
     """tests/audit/test_prove.py proves this rate."""
     scores = Scores([0, 1, 2, 2], monotone=monotone)
-    found, _ = JointTopK(k=2, epsilon=1.0)._race(scores)
+    found: Any = JointTopK(k=2, epsilon=1.0)._race(scores)[0]
     assert found.rate == Fraction(1, 2 if monotone else 4)
 
 
@@ -130,7 +131,7 @@ def test_utility_is_that_of_the_enumeration(x, k):
 
 def test_great_sets_are_those_of_the_enumeration():
     x = list(range(15, 0, -1))
-    sequences, _ = JointTopK(k=3, epsilon=1.0)._race(Scores(x, monotone=True))
+    sequences: Any = JointTopK(k=3, epsilon=1.0)._race(Scores(x, monotone=True))[0]
     support = levels(sequences.steps, sequences.rate)
     chance = within(support, support.chances, 1, 4)
     exact = sum(p for s, p in law(x, 3, 0.5).items() if 0 in s and max(s) <= 3)
@@ -168,7 +169,8 @@ def test_draws_from_wide_cells_follow_the_law(x, k, epsilon, monotone, monkeypat
     monkeypatch.setattr(sequence_classes, "FEW_PAIRS", 0)
     monkeypatch.setattr(sequence_draw, "sequence_cells", partial(sequence_classes.cells, waste=4.0))
     mechanism, scores = JointTopK(k=k, epsilon=epsilon), Scores(x, monotone=monotone)
-    assert not mechanism._race(scores)[0].cells.flat.all()
+    race: Any = mechanism._race(scores)[0]
+    assert not race.cells.flat.all()
     exact = law(x, k, epsilon / (2 if monotone else 4))
     rows = mechanism.release_many(scores, draws=sized(suite=200, full=6000), rng=sl.testing.seeded(4))
     index = {s: i for i, s in enumerate(exact)}

@@ -15,12 +15,15 @@ from shortlist.exact.thresholds import UNIT, Cap, pair_bar
 from shortlist.mechanisms import KeySet
 from shortlist.sampling.unknown_domain import GaussianKeys
 from shortlist.testing import seeded
-from shortlist.utility.key_ranking import rank_keys
+from shortlist.utility import key_ranking
 from tests.helpers.support import assert_law, full_size, sized
 
 STAIRS = {-2: Fraction(1, 16), -1: Fraction(3, 16), 0: Fraction(5, 16), 1: Fraction(5, 16), 2: Fraction(2, 16)}
 """A law of whole noise that nothing was written for."""
 
+
+rank_keys: Any = key_ranking.rank_keys
+"""Of any noise: those of the tests too."""
 
 MUST = 2
 """A right label that must be there; 1 is one that may, 0 a wrong one."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -246,9 +247,11 @@ def test_the_parts_fit_the_budget(arguments, budget):
 
 def test_the_gaussian_test_splits_delta_under_epsilon_and_delta():
     m = StableTopK(epsilon=1.0, delta=1e-6, test="gaussian")
-    assert m._parts.cost.delta == 5e-7
+    cost: Any = m._parts.cost
+    assert cost.delta == 5e-7
     assert m.charge.epsilon_at(1e-6) <= 1.0
-    assert StableTopK(epsilon=1.0, delta=1e-6, test="gaussian", split=0.25)._parts.cost.delta == pytest.approx(7.5e-7)
+    cost = StableTopK(epsilon=1.0, delta=1e-6, test="gaussian", split=0.25)._parts.cost
+    assert cost.delta == pytest.approx(7.5e-7)
 
 
 def test_a_ledger_books_all_parts(tmp_path):
