@@ -28,7 +28,7 @@ def test_a_histogram_answers_where_noise_on_every_count_is_smaller():
         (1, 2, 3, 10, 200), budgets, flags, flags, flags, flags, (1, 2, 3, 64)
     ):
         request = Request(k, budget, ordered, values, gaps, public, None, most)
-        if request.listed or not (values or gaps):
+        if request.has_public_list or not (values or gaps):
             price = most if values else isqrt(2 * most * most - 1) + 1 if budget == PureDP(1.0) else ceil(8 * most / 3)
             wanted = public and (ordered or values) and not gaps and k >= price
             assert (choose_method(request)[0] == "histogram") == wanted
