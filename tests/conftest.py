@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from shortlist.sampling import entropy
-from shortlist.tables import file_sources, files, value_sql
+from shortlist.tables import duckdb, files
 from tests.helpers import postgres
 from tests.helpers.browser import Look
 from tests.helpers.interrupting import forget_handled
@@ -171,7 +171,7 @@ def server():
 
 @pytest.fixture(scope="session")
 def _database():
-    database = file_sources.connect(None)
+    database = files.connect(None)
     database.execute("SET enable_external_file_cache = false")  # tests write other rows to a path within one tick
     yield database
     database.close()
@@ -184,7 +184,7 @@ def one_duckdb(_database):
     To start one takes ten times as long as to count a few rows.
     """
     with pytest.MonkeyPatch.context() as patched:
-        for module in (files, file_sources, value_sql):
+        for module in (files, duckdb):
             patched.setattr(module, "connect", lambda _memory: _database.cursor())
         yield
 

@@ -10,7 +10,7 @@ import pytest
 from ibis.expr.types import Expr
 
 import shortlist as sl
-from shortlist.tables import caps
+from shortlist.tables import question as caps
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, source

@@ -19,7 +19,7 @@ from shortlist.audit.certified import base
 from shortlist.execute import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange
-from shortlist.tables import caps
+from shortlist.tables import question as caps
 from studies.broken import CATALOGUE
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind, present

@@ -58,12 +58,12 @@ def first(lists):
 
 @pytest.fixture(autouse=True)
 def _one_salt(monkeypatch):
-    monkeypatch.setattr("shortlist.tables.caps.fresh_salt", lambda: "5a17" * 8)
+    monkeypatch.setattr("shortlist.tables.question.fresh_salt", lambda: "5a17" * 8)
 
 
 def test_weights_and_counts_rank_these_items_differently():
     scores = counted().as_public()
-    assert present(scores._capped).names(range(6)) != list(scores.labels)[:6]
+    assert present(scores._weights).names(range(6)) != list(scores.labels)[:6]
 
 
 @pytest.mark.parametrize("how", COUNTED, ids=str)

@@ -19,9 +19,9 @@ from shortlist.audit.certified import stable
 from shortlist.cli.app import app
 from shortlist.mechanisms import Quantile
 from shortlist.privacy import PureDP
+from shortlist.tables.count import open_values
 from shortlist.tables.dialect import TextForm
-from shortlist.tables.groups.grouping import Grouping
-from shortlist.tables.open_values import open_values
+from shortlist.tables.question import Grouping
 from shortlist.tables.values import ValueQuestion
 from shortlist.testing import seeded
 from tests.helpers.taint import leaks

@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 import shortlist as sl
 from shortlist.cli.app import app
 from shortlist.scores import Grid
-from shortlist.tables import value_sql
+from shortlist.tables import duckdb as engine
+from shortlist.tables.count import open_values
 from shortlist.tables.dialect import PLAIN
-from shortlist.tables.open_values import open_values
-from shortlist.tables.values import ValueQuestion, shared
+from shortlist.tables.values import ValuePlan, ValueQuestion
 from shortlist.testing import seeded
 from tests.test_quantiles import made
 
@@ -85,11 +85,10 @@ def test_a_refusal_does_not_depend_on_whether_there_is_a_row(kind):
 
 
 def test_the_mean_of_one_persons_rows_does_not_wrap():
-    grid = Grid.of(0, 2**40 - 1)
     question = ValueQuestion.of("u", "v", 0, 2**40 - 1, None, "mean")
-    places = np.full(2**23 + 1, 2**40 - 2)
-    places[::2] += 1
-    found, weights = shared(np.zeros(len(places), np.int64), places, question, grid)
+    values = np.full(2**23 + 1, 2**40 - 2)
+    values[::2] += 1
+    [(found, weights)] = open_values(pl.DataFrame({"u": 0, "v": values}), question, None, PLAIN).places(None)
     assert (found.tolist(), weights.tolist()) == ([2**40 - 2], [1])
 
 
@@ -127,21 +126,19 @@ def test_where_memory_is_too_short_for_lists_windows_are_taken():
     question = ValueQuestion.of("u", "k", 0, 120, None, "share")
     connection = duckdb.connect()
     connection.register("held", arrow)
-    source = value_sql._source(connection.table("held"), "held")
+    table = engine.RelationTable(connection.table("held"))
+    source, plan = table.source.at("held"), ValuePlan.of(question, table.columns())
     tried: list[bool] = []
 
-    def statement_of(source: Any, lists: bool) -> str:
-        tried.append(lists)
-        return value_sql.placing(source, question, question.grid, lists)
-
     def short(statement: str) -> Any:
-        if "list_sort" in statement:
+        tried.append("list_sort" in statement)
+        if tried[-1]:
             raise duckdb.OutOfMemoryException("private")
         return connection.execute(statement)
 
-    whole = value_sql._counts(connection.execute, statement_of, source)
-    again = value_sql._counts(short, statement_of, source)
-    assert tried == [True, True, False]
-    assert [whole[name].tolist() for name in "iw"] == [again[name].tolist() for name in "iw"]
+    [whole] = engine.run_votes(connection.execute, source, plan, question.grid)
+    [again] = engine.run_votes(short, source, plan, question.grid)
+    assert tried == [True, False]
+    assert [part.tolist() for part in whole] == [part.tolist() for part in again]
     with pytest.raises(duckdb.CatalogException):
-        value_sql._counts(lambda statement: connection.execute("SELECT * FROM nothing"), statement_of, source)
+        engine.run_votes(lambda statement: connection.execute("SELECT * FROM nothing"), source, plan, question.grid)

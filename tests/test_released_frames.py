@@ -5,7 +5,7 @@ import pytest
 
 import shortlist as sl
 from shortlist._arrays import FRAMES, Frame
-from shortlist._runtime import changed
+from shortlist._runtime import replace_fields
 from shortlist.release_io import NAME, NOTED, attach_note
 
 RELEASE = sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True, values=True)
@@ -14,7 +14,7 @@ LISTS = sl.top_k([[90, 2, 50], [1, 70, 3]], 1, epsilon=8.0, monotone=True, value
 
 def framed(release, engine):
     types = ("VARCHAR",) if engine == "duckdb" else ("string",) if engine == "ibis" else ()
-    return changed(release, frame=Frame(engine, types)).to_frame()
+    return replace_fields(release, frame=Frame(engine, types)).to_frame()
 
 
 def test_the_note_says_what_no_column_says():

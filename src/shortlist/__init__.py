@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from shortlist._runtime import IMPORTS, late
+from shortlist._runtime import IMPORTS, lazy_import
 
 TYPE_CHECKING = False  # that of `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ is imported."""
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return late("shortlist._runtime", "version")()
+        return lazy_import("shortlist._runtime", "version")()
     if name not in _ON_DEMAND and name not in _ROOMS:
-        near = "" if name.startswith("_") else late("shortlist._text", "other_word")(name, __all__)
+        near = "" if name.startswith("_") else lazy_import("shortlist._text", "other_word")(name, __all__)
         raise AttributeError(f"module 'shortlist' has no attribute {name!r}{near}")
     with IMPORTS:
         for module in _LATER.get(name, ()):

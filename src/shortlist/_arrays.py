@@ -23,7 +23,7 @@ Values: TypeAlias = NDArray[Any]
 """Scores as stored: one dimension, any integer type up to 64 bits, float32 or float64."""
 
 
-def sorted_rows(positions: Indices) -> Indices:
+def sort_rows(positions: Indices) -> Indices:
     """Every row sorted, with -1, where a position is missing, at its end."""
     beyond = np.iinfo(np.int64).max
     rows = np.sort(np.where(positions < 0, beyond, positions), axis=1)
@@ -67,7 +67,7 @@ class Frame:
             raise ValueError('types must be a tuple of short words, for example ("int64",)')
 
 
-def installed_frame() -> FrameKind:
+def find_frame_library() -> FrameKind:
     """The first library that is there."""
     from importlib.util import find_spec
 
@@ -92,7 +92,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
 
     if library == "pyarrow":
         values = _as_chunked(values)
-    wrong = f"$scores must be one series of numbers, not {named_type(values)}; pick the column with the scores{ROWS}"
+    wrong = f"$scores must be one series of numbers, not {describe_type(values)}; pick the column with the scores{ROWS}"
     series: Any = attempt(lambda: nw.from_native(values, series_only=True), TypeError, wrong)
     if series.null_count():
         raise bad_value("$scores must not be missing; fill the gaps or drop those candidates")
@@ -106,7 +106,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     raise TypeError(NOT_NUMBERS)
 
 
-def named_type(value: object) -> str:
+def describe_type(value: object) -> str:
     """What kind of thing it is, as a part of a sentence.
 
     >>> named_type(3), named_type("x"), named_type(None)
@@ -141,7 +141,7 @@ def _counts_positions(series: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
+def as_values(values: object, *, may_be_empty: bool = False) -> Values:
     """The values as an array. Where the candidates come from the data, that there are none is private: no error."""
     array = values if type(values) is np.ndarray else _as_array(values)
     if array.ndim != 1:
@@ -159,7 +159,7 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind == "f":
-        return _checked_floats(array, values)
+        return _as_floats(array, values)
     if array.dtype.kind == "b":
         return array.view(np.uint8)
     if array.dtype == np.uint64:
@@ -188,14 +188,13 @@ def _as_array(values: object) -> Values:
         raise bad_type("$scores must not be masked; fill the gaps or drop those candidates")
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
         table = isinstance(values, str) or hasattr(values, "columns")
-        raise bad_type(
-            f"$scores must be a list, an array, a series or a mapping, not {named_type(values)}{ROWS if table else ''}"
-        )
+        kind = f"{describe_type(values)}{ROWS if table else ''}"
+        raise bad_type(f"$scores must be a list, an array, a series or a mapping, not {kind}")
     flat = "$scores must be one-dimensional: one number per candidate"
     return attempt(partial(np.asarray, values), ValueError, flat)
 
 
-def _checked_floats(array: Values, scores: object) -> Values:
+def _as_floats(array: Values, scores: object) -> Values:
     if array.dtype.itemsize > 8:
         raise bad_type("$scores must be floats of at most 64 bits; convert them with .astype(float)")
     if not isinstance(scores, np.ndarray) and any(
@@ -213,7 +212,7 @@ def _checked_floats(array: Values, scores: object) -> Values:
     return array.astype(np.float64) if array.dtype.itemsize < 4 else array
 
 
-def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashable] | None:
+def as_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashable] | None:
     """The d labels as a tuple, distinct and hashable; None if none were given. Errors show no label."""
     if labels is None:
         return None
@@ -230,16 +229,16 @@ def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashab
     return names
 
 
-def checked_flag(name: str, value: object) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """True or False, of Python or numpy; nothing else is taken for one."""
     if not isinstance(value, bool | np.bool_):
         raise bad_type(f"${name} must be True or False")
     return bool(value)
 
 
-def checked_flags(**flags: object) -> list[bool]:
-    """`checked_flag` of several, in their order."""
-    return [checked_flag(name, value) for name, value in flags.items()]
+def check_flags(**flags: object) -> list[bool]:
+    """`check_flag` of several, in their order."""
+    return [check_flag(name, value) for name, value in flags.items()]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -278,7 +277,7 @@ class Runs:
         """A function of every number."""
         return Runs(function(self.values), self.ends)
 
-    def expanded(self) -> Values:
+    def expand(self) -> Values:
         """All numbers: one by one, whole ones in 4 bytes if they fit."""
         values = self.values
         if values.dtype.kind == "i" and values.min(initial=0) >= -(2**31) and values.max(initial=0) < 2**31:

@@ -51,7 +51,7 @@ def write_whole(path: str, write: Callable[[str], None], *, private: bool = True
         If the path is not a regular file, or another user planted it; whatever `write` raises. The old
         file is then as it was.
     """
-    target = checked_target(path)
+    target = resolve_target(path)
     mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     folder, name = os.path.split(target)
     draft = os.path.join(folder, f".shortlist-{secrets.token_hex(8)}-{name[-32:]}")
@@ -80,7 +80,7 @@ def write_text(path: str, text: str, *, private: bool = True) -> None:
     write_whole(path, write, private=private)
 
 
-def checked_path(path: str | os.PathLike[str], example: str) -> str:
+def path_text(path: str | os.PathLike[str], example: str) -> str:
     """A path as text; `example` is what to write instead of something else."""
     if not isinstance(name := os.fspath(path), str):
         raise bad_type(f'$path must be text, for example "{example}"')
@@ -89,7 +89,7 @@ def checked_path(path: str | os.PathLike[str], example: str) -> str:
 
 def json_path(path: str | os.PathLike[str], example: str) -> str:
     """A path for JSON as text; one whose ending says that it is something else is refused."""
-    name = checked_path(path, example)
+    name = path_text(path, example)
     if name.lower().endswith(OTHERS):
         raise ValueError(
             f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
@@ -97,7 +97,7 @@ def json_path(path: str | os.PathLike[str], example: str) -> str:
     return name
 
 
-def checked_target(path: str) -> str:
+def resolve_target(path: str) -> str:
     """The regular file to be replaced or made, links followed.
 
     Raises
@@ -268,7 +268,7 @@ def sweep() -> None:
 atexit.register(sweep)
 
 
-def quoted(column: str) -> str:
+def quote_name(column: str) -> str:
     """A column's name in a statement."""
     return '"' + column.replace('"', '""') + '"'
 
@@ -300,11 +300,11 @@ def bytewise(words: str) -> str:
     return f'{words} COLLATE "binary"'
 
 
-def unnested(cells: Iterable[object], kind: str, column: str) -> str:
+def unnest(cells: Iterable[object], kind: str, column: str) -> str:
     """A column of values: one text that holds them all as JSON, so that any character may be in them."""
     listed = literal(json.dumps([as_text(cell) for cell in cells]))
     expression = f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind})"
-    return f"{bytewise(expression) if kind == 'VARCHAR' else expression} AS {quoted(column)}"
+    return f"{bytewise(expression) if kind == 'VARCHAR' else expression} AS {quote_name(column)}"
 
 
 def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True, note: str = "") -> None:
@@ -320,7 +320,7 @@ def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = Tru
 
     write_whole(path, write, private=private)
     if as_csv and note:
-        write_text(metadata_path(path), _described(path, columns, note), private=private)
+        write_text(metadata_path(path), _csvw_metadata(path, columns, note), private=private)
 
 
 def metadata_path(path: str) -> str:
@@ -332,7 +332,7 @@ def metadata_path(path: str) -> str:
     return f"{path}-metadata.json"
 
 
-def _described(path: str, columns: dict[str, list[Any]], note: str) -> str:
+def _csvw_metadata(path: str, columns: dict[str, list[Any]], note: str) -> str:
     words = {
         "@context": "http://www.w3.org/ns/csvw",
         "url": os.path.basename(path),
@@ -361,7 +361,7 @@ def _write_parquet(path: str, columns: dict[str, list[Any]], note: str) -> None:
     import duckdb
 
     parts = [
-        unnested(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {quoted(column)}"
+        unnest(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {quote_name(column)}"
         for column, cells in columns.items()
     ]
     some = "" if all(columns.values()) else " LIMIT 0"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any, TypedDict, Unpack, cast, overload
 
-from shortlist._arrays import checked_flag
+from shortlist._arrays import check_flag
 from shortlist._text import kind_of_words
 from shortlist.execute import execute, quote_query
 from shortlist.mechanisms import Mechanism
@@ -496,5 +496,5 @@ def quote(release: Callable[..., Any], rows: object, *k: Any, header: bool = Fal
     )
     bound.apply_defaults()
     query = Query.of(release.__name__, bound.arguments)
-    plan, candidates = quote_query(query, header=checked_flag("header", header))
+    plan, candidates = quote_query(query, header=check_flag("header", header))
     return Quote(plan.first.mechanism, plan.first.why, plan.guarantee, plan.charge, candidates)

@@ -14,7 +14,7 @@ from shortlist._text import suggest
 from shortlist.errors import bad_value
 from shortlist.mechanisms import KeySet, Mechanism, Quantile, base
 from shortlist.mechanisms.base import FEW_NAMES, MANY_NAMES, Budget, Request
-from shortlist.mechanisms.partition import FEW, choice_of, offers_choice
+from shortlist.mechanisms.partition import choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
@@ -126,7 +126,7 @@ def _choose_keys(query: Query, budget: Budget) -> Choice:
     why = f"each person counts for at most {mechanism.most} names: Gaussian noise, and counts come free"
     if mechanism.weighted:
         why = f"each person shares one vote among up to {mechanism.most} names, so the bar is the same for all of them"
-    elif mechanism.most is not None and mechanism.most <= FEW and not isinstance(budget, ZCDP):
+    elif mechanism.most is not None and mechanism.most <= FEW_NAMES and not isinstance(budget, ZCDP):
         why = f"each person counts for at most {mechanism.most}: truncated geometric noise has the lowest bar"
     return Choice(mechanism, why, True)
 

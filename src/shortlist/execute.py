@@ -21,7 +21,7 @@ import numpy as np
 
 from shortlist._arrays import Frame
 from shortlist._files import leave_spill_folder
-from shortlist._runtime import changed, late, settle
+from shortlist._runtime import lazy_import, replace_fields, set_fields
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.choose import Choice, Facts, check_any_budget, choose
 from shortlist.errors import PrivacyWarning, Text, bad_value
@@ -69,6 +69,7 @@ def execute(query: Query) -> Release | GroupedRelease:
         raise
     release = plan.draw(scores, random, reservation)
     if query.is_table:
+        del data, known, plan, scores  # with them goes the engine that works in the folder
         leave_spill_folder()
     return release
 
@@ -146,7 +147,7 @@ def open_query(query: Query) -> tuple[Data, base.Budget]:
     base.check_ledger(ledger)
     data: Data
     if query.is_table:
-        data = late("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
+        data = lazy_import("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
         if query.parallel:
             raise TypeError("parallel is for a list of score lists: leave it out")
     else:
@@ -275,8 +276,10 @@ class Plan:
             in_group = " in a group" * isinstance(shared, GroupedScores)
             notes = (*notes, OUTSIDE, *[SHARED + in_group] * (shared._template.largest_sensitivity > 1))
         elif query.call != "keys":
-            extras = _extras_of(k) if extras is NOTHING_ELSE else changed(extras, asked=None if k is None else int(k))
-        release = settle(release, why=why, extras=extras, notes=notes)
+            extras = (
+                _extras_of(k) if extras is NOTHING_ELSE else replace_fields(extras, asked=None if k is None else int(k))
+            )
+        release = set_fields(release, why=why, extras=extras, notes=notes)
         return release if query.at_least is None else drop_below(release, query.at_least)
 
 
@@ -285,7 +288,7 @@ def make_plan(query: Query, budget: base.Budget, scores: Scores | GroupedScores 
     if isinstance(scores, Facts):
         facts = scores
     else:
-        facts = Facts(scores.public, scores.most, scores._template._capped is not None)
+        facts = Facts(scores.public, scores.most, scores._template._weights is not None)
     if not isinstance(scores, GroupedScores):
         first = choose(query, facts, query.k, budget)
         mechanism, choices = first.mechanism, {query.k: first}
@@ -420,7 +423,7 @@ def drop_below(release: Release, at_least: float) -> Release:
 
 @lru_cache
 def _extras_of(k: int | None) -> Extras:
-    return changed(NOTHING_ELSE, asked=None if k is None else int(k))
+    return replace_fields(NOTHING_ELSE, asked=None if k is None else int(k))
 
 
 def describe_groups(plan: Plan, scores: GroupedScores) -> str:

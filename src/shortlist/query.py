@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
-from shortlist._arrays import checked_flag
-from shortlist._runtime import settle
+from shortlist._arrays import check_flag
+from shortlist._runtime import set_fields
 from shortlist._text import other_word
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_type, bad_value
-from shortlist.scores import PlainWords
+from shortlist.scores import ScoresOptions
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -73,7 +73,7 @@ class Query:
 
     k: Any = _option("plan", "top_k", "How many items; None lets the data choose, which needs a delta.")
     q: float | Fraction | Iterable[float | Fraction] = _option("plan", "quantile", "Which quantiles, from 0 to 1.", 0.5)
-    parallel: bool = _option("plan", "top_k", "Whether no user is in two of several lists.", False, checked_flag)
+    parallel: bool = _option("plan", "top_k", "Whether no user is in two of several lists.", False, check_flag)
 
     user: str | None = _option("table", ALL, "The column of users.")
     item: str | Iterable[str] | None = _option(
@@ -111,15 +111,15 @@ class Query:
     delta: float | None = _option("plan", ALL, "The delta beside epsilon; needed where the data name the items.")
     budget: Guarantee | None = _option("plan", ALL, "What it may cost, in place of epsilon.")
     method: str = _option("plan", f"{LISTS} quantile", "A mechanism by name.", "auto")
-    ordered: bool = _option("plan", "top_k", "Whether the order is released too.", False, checked_flag)
-    values: bool = _option("plan", "top_k keys", "Whether noisy values come too.", False, checked_flag, keys=True)
-    gaps: bool = _option("plan", "top_k", "Whether the lead of each item over the next comes too.", False, checked_flag)
+    ordered: bool = _option("plan", "top_k", "Whether the order is released too.", False, check_flag)
+    values: bool = _option("plan", "top_k keys", "Whether noisy values come too.", False, check_flag, keys=True)
+    gaps: bool = _option("plan", "top_k", "Whether the lead of each item over the next comes too.", False, check_flag)
     limit: int | None = _option("plan", "top_k", "How many of the largest counts may be looked at.")
     weighted: bool | None = _option("plan", "keys", "Whether each user shares one vote among the names.")
-    largest: bool = _option("plan", LISTS, "False for the smallest scores.", True, checked_flag)
+    largest: bool = _option("plan", LISTS, "False for the smallest scores.", True, check_flag)
     at_least: float | None = _option("outcome", "top_k keys", "Leave out items whose noisy value is below.")
 
-    allow_large: bool = _option("charge", ALL, "Do not warn of an epsilon above 30.", False, checked_flag)
+    allow_large: bool = _option("charge", ALL, "Do not warn of an epsilon above 30.", False, check_flag)
     rng: Source | None = _option("charge", ALL, "None is the secure source of randomness.")
     ledger: Ledger | None = _option("charge", ALL, "The ledger, charged before a row is read.")
     purpose: str = _option("charge", ALL, "What the ledger notes.", "")
@@ -128,13 +128,13 @@ class Query:
         for name, default, check in CHECKS:
             value = getattr(self, name)
             if value is not default:
-                settle(self, **{name: check(name, value)})
+                set_fields(self, **{name: check(name, value)})
         if self.at_least is not None:
             if not self.values or self.method == "gumbel-values":
                 raise bad_value(
                     "$at_least looks at the noisy count beside each item: write $values=True too, or leave it out"
                 )
-            settle(self, at_least=number("at_least", self.at_least))
+            set_fields(self, at_least=number("at_least", self.at_least))
 
     @classmethod
     def of(cls, call: str, words: Mapping[str, Any]) -> Query:
@@ -180,7 +180,7 @@ class ReadingOptions(TypedDict, total=False):
     progress: Callable[[float], None] | None
 
 
-class TableOptions(PlainWords, ReadingOptions, total=False):
+class TableOptions(ScoresOptions, ReadingOptions, total=False):
     """The options of `Scores` for plain values, and those of `count` for a table: `user` and `item` make it one."""
 
     user: str

@@ -8,28 +8,27 @@ import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from shortlist._arrays import Frame, installed_frame
-from shortlist._files import checked_path, json_path, write_text
-from shortlist._runtime import changed, late, refuse_changes
+from shortlist._arrays import Frame, find_frame_library
+from shortlist._files import json_path, path_text, write_text
+from shortlist._runtime import forward, lazy_import, refuse_changes, replace_fields
 from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, UpperBound, checked_measurements
 from shortlist.exact.margins import Margin
 from shortlist.release_io import (
     NUMBER_COLUMNS,
-    groups_content,
     item_columns,
     make_frame,
     mark_pickles,
+    own_names,
     read_groups,
     read_release,
     refuse_old_pickles,
-    release_content,
-    write_json,
+    write_release,
 )
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.sampling.uniforms import WordStream, shuffle
@@ -136,9 +135,6 @@ def _text(item: Hashable) -> str:
         return ""
 
 
-Kind = TypeVar("Kind")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
     """Whatever a mechanism released beside the items; None for what it does not release.
@@ -197,24 +193,6 @@ def undo_negation(extras: Extras) -> Extras:
     return replace(extras, values=values, soft_max=None, soft_min=soft_min, largest=False)
 
 
-class Extra(Generic[Kind]):
-    """An attribute of a release that stands in its `extras` under the same name; None where it was not released."""
-
-    __slots__ = ("_name",)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, release: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, release: object, owner: type) -> Kind | None: ...
-
-    def __get__(self, release: Any, owner: type) -> Any:
-        return self if release is None else getattr(release.extras, self._name)
-
-
 FIGURES = (*NUMBER_COLUMNS, LEAD, OVER)
 """Columns of numbers, as they are shown."""
 SHOWN = 12
@@ -222,13 +200,11 @@ SHOWN = 12
 SEEDED = "  [seeded randomness: for tests, not private]"
 
 
-def _page(module: str, name: str) -> Any:
-    """Return a function of `pages`, which is loaded when somebody reads: what draws and books does not import it."""
-    return late(f"shortlist.pages.{module}", name)
-
-
 class Readable:
-    """What a release of one list and one of many groups have in common: how they are shown, written and read."""
+    """What a release of one list and one of many groups have in common: how they are compared, shown and stored.
+
+    `pages` writes the words; it is loaded when somebody reads, so that what draws and charges does not import it.
+    """
 
     __slots__ = ()
 
@@ -244,21 +220,29 @@ class Readable:
         frame: Frame | None
 
         def columns(self) -> dict[str, list[Any]]: ...
-        def texts(self) -> dict[str, list[str]]: ...
-        def line(self) -> str: ...
-        def to_json(self) -> str: ...
+        def __len__(self) -> int: ...
         @classmethod
-        def from_json(cls, text: str | bytes) -> Self: ...
-        @property
-        def summary(self) -> str: ...
-        @property
-        def remarks(self) -> list[str]: ...
+        def _read(cls, text: object) -> Self: ...
+        def _identity(self) -> Hashable: ...
+        def _lists(self) -> list[Release]: ...
+
+    def _page(self, module: str, name: str, *arguments: Any) -> Any:
+        return lazy_import(f"shortlist.pages.{module}", name)(self, *arguments)
+
+    @property
+    def summary(self) -> str:
+        """What came out, what it can give away and what is left, in a few sentences."""
+        return str(self._page("summary", "in_words"))
+
+    @property
+    def remarks(self) -> list[str]:
+        """How to read the table: sentences that hold for what came out, none if it speaks for itself."""
+        return list(self._page("summary", "remarks"))
 
     @property
     def note(self) -> str:
         """All that goes with the table where nobody prints it: into the metadata of a frame or of a file."""
-        text: str = _page("summary", "note_of")(self)
-        return text
+        return str(self._page("summary", "note_of"))
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from.
@@ -267,7 +251,35 @@ class Readable:
         place for it: `attrs["shortlist"]` in pandas, the metadata of the schema in pyarrow, that of every column in
         Spark. polars, DuckDB and Ibis have none.
         """
-        return make_frame(self.columns(), self.frame or Frame(installed_frame()), self.note)
+        return make_frame(self.columns(), self.frame or Frame(find_frame_library()), self.note)
+
+    def to_json(self) -> str:
+        """Everything in it as one line of JSON, for `from_json` (docs/release-format.md). Labels keep their types.
+
+        Raises
+        ------
+        ValueError
+            for labels that are no text, whole numbers, floats, truth values, dates, times or tuples of these.
+
+        Examples
+        --------
+        >>> import shortlist as sl
+        >>> release = sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)
+        >>> sl.Release.from_json(release.to_json()) == release
+        True
+        """
+        return write_release(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The release whose `text` `to_json` wrote, unchanged.
+
+        Raises
+        ------
+        ValueError
+            in one sentence, for a text that is no release, is damaged, or is of a version that is not known here.
+        """
+        return cls._read(text)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file for `load`: whole or not at all, and a new one for its owner alone."""
@@ -284,34 +296,84 @@ class Readable:
         ValueError
             in one sentence, if it is no release, is damaged, or is of a version that is not known here.
         """
-        with open(checked_path(path, cls.EXAMPLE), "rb") as file:
+        with open(path_text(path, cls.EXAMPLE), "rb") as file:
             return cls.from_json(file.read())
 
-    def lines(self, columns: dict[str, list[str]], remarks: Iterable[str] | None = None) -> str:
-        """A table of these texts (`columns`), a summary, `remarks`, and one line: guarantee, mechanism, unit."""
-        return self._under(text_table(columns, self._right()), self.remarks if remarks is None else remarks)
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """Write one self-contained HTML page: the list, what it can give away, how it was made and what was paid.
 
-    def _right(self) -> tuple[str, ...]:
+        Of groups it has every list. Everything in it is released or public. It needs no network, and reads well on a
+        phone and on paper.
+
+        Parameters
+        ----------
+        path
+            The file, for example `"top10.html"`; what is there is replaced at once or not at all.
+        title
+            What the list is, for its heading; the number of items, or of lists, if left out.
+        """
+        self._page("release_page", "write_release", path, title)
+
+    def texts(self, most: int | None = None) -> dict[str, list[str]]:
+        """The table as a person reads it: numbers to six digits or with their margin, labels fit for a terminal.
+
+        Of groups, only the first `most` if given.
+        """
+        lists = self._lists()
+        noisy = () if any(one.q is not None for one in lists) else NOISY
+        return dict(
+            lazy_import("shortlist.pages.summary", "leads_named")(as_texts(self._first(most).columns(), noisy), lists)
+        )
+
+    def line(self) -> str:
+        """Guarantee, unit of privacy and mechanism, in one line; of groups the guarantee in all of them together."""
+        unit = f"{self.guarantee} for one {self.unit} ({self.neighbours}){self._where()} by {self.mechanism}"
+        return terminal_safe(unit + ("" if self.secure else SEEDED))
+
+    def lines(self, columns: dict[str, list[str]] | None = None, remarks: Iterable[str] | None = None) -> str:
+        """A table of these texts, a summary, `remarks`, and one line: guarantee, mechanism, unit."""
+        table = [text_table(columns or self.texts(SHOWN), self._figures()), *([] if columns else self._more())]
+        said = self.remarks if remarks is None else remarks
+        return "\n".join([*table, "", self.summary, *said, self.line(), *self._notes()])
+
+    def __str__(self) -> str:
+        return self.lines()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)}: {self.line()}>"
+
+    def _repr_html_(self) -> str:
+        values = self.extras.values if isinstance(self, Release) else None
+        below = [*self._more(), self.line(), *self._notes()]
+        return str(
+            lazy_import("shortlist.pages.theme", "card")(self.texts(SHOWN), values, self.summary, below, self.remarks)
+        )
+
+    def _notes(self) -> list[str]:
+        return list(self._page("summary", "notes_in_words"))
+
+    def _first(self, most: int | None) -> Self:
+        return self
+
+    def _more(self) -> list[str]:
+        return []
+
+    def _figures(self) -> tuple[str, ...]:
         """Columns of numbers, which end where their names end."""
         return FIGURES
 
-    def _notes(self) -> list[str]:
-        notes: list[str] = _page("summary", "notes_in_words")(self)
-        return notes
+    def _where(self) -> str:
+        return ""
 
-    def _under(self, table: str, remarks: Iterable[str]) -> str:
-        return "\n".join([table, "", self.summary, *remarks, self.line(), *self._notes()])
+    def __eq__(self, other: object) -> bool:
+        """By content; a label 1 is not the label True, nor 1.0, and NaN in a label is the same as NaN."""
+        if not isinstance(other, Release | GroupedRelease) or type(self) is not type(other):
+            return NotImplemented
+        names = [one.name for one in fields(other) if one.name != "items"]
+        return self._identity() == other._identity() and all(getattr(self, n) == getattr(other, n) for n in names)
 
-    def _card(self, columns: dict[str, list[str]], values: list[Any] | None, more: Iterable[str] = ()) -> str:
-        text: str = _page("theme", "card")(
-            columns, values, self.summary, [*more, self.line(), *self._notes()], self.remarks
-        )
-        return text
-
-    def _line(self, where: str) -> str:
-        """Guarantee, unit of privacy, mechanism, in one line."""
-        unit = f"{self.guarantee} for one {self.unit} ({self.neighbours}){where} by {self.mechanism}"
-        return terminal_safe(unit + ("" if self.secure else SEEDED))
+    def __hash__(self) -> int:
+        return hash((self._identity(), self.guarantee, self.mechanism, self.unit))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -372,21 +434,21 @@ class Release(Readable):
     extras: Extras = NOTHING_ELSE
 
     EXAMPLE = "top10.json"
-    margins = Extra[list[Margin]]()
-    soft_max = Extra[float]()
-    soft_min = Extra[float]()
-    gaps = Extra[list[float]]()
-    p_value = Extra[float]()
-    answers = Extra[list[Answer]]()
-    largest = Extra[bool]()
-    candidates = Extra[int]()
-    asked = Extra[int]()
-    used = Extra[str]()
-    stopped = Extra[bool]()
-    k = Extra[int]()
-    kept = Extra[ExPost]()
-    evidence = Extra[ChainedGaps | EndedGaps | ThresholdGaps]()
-    q = Extra[list[float]]()
+    margins: ClassVar[list[Margin] | None] = forward("extras.margins")
+    soft_max: ClassVar[float | None] = forward("extras.soft_max")
+    soft_min: ClassVar[float | None] = forward("extras.soft_min")
+    gaps: ClassVar[list[float] | None] = forward("extras.gaps")
+    p_value: ClassVar[float | None] = forward("extras.p_value")
+    answers: ClassVar[list[Answer] | None] = forward("extras.answers")
+    largest: ClassVar[bool | None] = forward("extras.largest")
+    candidates: ClassVar[int | None] = forward("extras.candidates")
+    asked: ClassVar[int | None] = forward("extras.asked")
+    used: ClassVar[str | None] = forward("extras.used")
+    stopped: ClassVar[bool | None] = forward("extras.stopped")
+    k: ClassVar[int | None] = forward("extras.k")
+    kept: ClassVar[ExPost | None] = forward("extras.kept")
+    evidence: ClassVar[ChainedGaps | EndedGaps | ThresholdGaps | None] = forward("extras.evidence")
+    q: ClassVar[list[float] | None] = forward("extras.q")
 
     def __post_init__(self) -> None:
         """Only plain values get in: a bound method or a view would carry along what it was made from."""
@@ -410,18 +472,6 @@ class Release(Readable):
 
     def __contains__(self, label: object) -> bool:
         return label in (self.items or ())
-
-    @property
-    def summary(self) -> str:
-        """What came out, what it can give away and what is left, in a few sentences."""
-        text: str = _page("summary", "in_words")(self)
-        return text
-
-    @property
-    def remarks(self) -> list[str]:
-        """How to read the table: sentences that hold for what came out, none if it speaks for itself."""
-        sentences: list[str] = _page("summary", "remarks")(self)
-        return sentences
 
     @property
     def item(self) -> Hashable:
@@ -502,15 +552,15 @@ class Release(Readable):
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         if self.items is None:
-            return changed(self, ordered=False)
+            return replace_fields(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
         values, margins = extras.values, extras.margins
-        return changed(
+        return replace_fields(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=changed(
+            extras=replace_fields(
                 extras, values=values and [values[i] for i in order], margins=margins and [margins[i] for i in order],
                 gaps=None, answers=None, evidence=None,
             ),
@@ -525,88 +575,25 @@ class Release(Readable):
         items = item_columns(list(self), self.item_columns) if self.item_columns else {"item": list(self)}
         return {**ranks, **items, **values, **gaps} if self.q is None else {"q": self.q, "value": list(self)}
 
-    def to_json(self) -> str:
-        """Everything in it as one line of JSON, for `from_json` (docs/release-format.md). Labels keep their types.
-
-        Raises
-        ------
-        ValueError
-            for labels that are no text, whole numbers, floats, truth values, dates, times or tuples of these.
-
-        Examples
-        --------
-        >>> import shortlist as sl
-        >>> release = sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)
-        >>> sl.Release.from_json(release.to_json()) == release
-        True
-        """
-        return write_json(release_content(self))
-
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """The release whose `text` `to_json` wrote, unchanged.
-
-        Raises
-        ------
-        ValueError
-            in one sentence, for a text that is no release, is damaged, or is of a version that is not known here.
-        """
+    def _read(cls, text: object) -> Self:
         return cls._of(read_release(text))
 
     @classmethod
-    def _of(cls, words: dict[str, Any]) -> Self:
+    def _of(cls, content: dict[str, Any]) -> Self:
         """By what was read from JSON."""
-        return cls(**words | {"extras": Extras(**words["extras"])})
+        return cls(**content | {"extras": Extras(**content["extras"])})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
-        axes: Axes = _page("plots", "plot_release")(self, ax)
+        axes: Axes = self._page("plots", "plot_release", ax)
         return axes
 
-    def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
-        """Write one self-contained HTML page: the list, what it can give away, how it was made and what was paid.
+    def _identity(self) -> Hashable:
+        return self.items is None, type_key(tuple(self))
 
-        Everything in it is released or public. It needs no network, and reads well on a phone and on paper.
-
-        Parameters
-        ----------
-        path
-            The file, for example `"top10.html"`; what is there is replaced at once or not at all.
-        title
-            What the list is, for its heading; the number of items if left out.
-        """
-        _page("release_page", "write_release")(self, path, title)
-
-    def texts(self) -> dict[str, list[str]]:
-        """The table as a person reads it: numbers to six digits or with their margin, labels fit for a terminal."""
-        texts: dict[str, list[str]] = _page("summary", "leads_named")(
-            as_texts(self.columns(), NOISY if self.q is None else ()), [self]
-        )
-        return texts
-
-    def line(self) -> str:
-        """Guarantee, mechanism, unit of privacy, in one line."""
-        return self._line("")
-
-    def __str__(self) -> str:
-        return self.lines(self.texts())
-
-    def __repr__(self) -> str:
-        return f"<Release of {len(self)}: {self.line()}>"
-
-    def __eq__(self, other: object) -> bool:
-        """By content; a label 1 is not the label True, nor 1.0, and NaN in a label is the same as NaN."""
-        if not isinstance(other, Release):
-            return NotImplemented
-        if (self.items is None) != (other.items is None) or type_key(tuple(self)) != type_key(tuple(other)):
-            return False
-        return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self) if one.name != "items")
-
-    def __hash__(self) -> int:
-        return hash((type_key(tuple(self)), self.ordered, self.guarantee, self.mechanism, self.unit))
-
-    def _repr_html_(self) -> str:
-        return self._card(self.texts(), self.values if self.q is None else None)
+    def _lists(self) -> list[Release]:
+        return [self]
 
 
 refuse_changes(Release, "a release cannot be changed, nor its {}: it is what came out")
@@ -682,7 +669,7 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
         tables = [(key, release.columns()) for key, release in self.releases.items()]
         nothing = self.item_columns or ("item",)
         names = list(dict.fromkeys(name for _, table in tables for name in table) or nothing)
-        keys = self._key_columns(names)
+        keys = own_names(self.by or ("group",), names, "group")
         cells: dict[str, list[Any]] = {name: [] for name in (*keys, *names)}
         for key, table in tables:
             many = len(next(iter(table.values())))
@@ -693,102 +680,34 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
                 cells[name] += table.get(name, [None] * many)
         return cells
 
-    def _key_columns(self, taken: list[str]) -> list[str]:
-        """The columns of the key, renamed where a release has one of that name."""
-        columns: list[str] = []
-        for column in self.by or ("group",):
-            name = column
-            while name in (*NUMBER_COLUMNS, *taken, *columns):
-                name = f"group {name}"
-            columns.append(name)
-        return columns
-
-    def to_json(self) -> str:
-        """Everything in it as one line of JSON, for `from_json` (docs/release-format.md)."""
-        return write_json(groups_content(self))
-
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """What `to_json` wrote to `text`, unchanged.
-
-        Raises
-        ------
-        ValueError
-            in one sentence, for a text that is no grouped release, is damaged, or of a version not known here.
-        """
-        words = read_groups(text)
-        words["releases"] = {key: Release._of(one) for key, one in words["releases"]}
-        return cls(**words)
+    def _read(cls, text: object) -> Self:
+        content = read_groups(text)
+        return cls(**content | {"releases": {key: Release._of(one) for key, one in content["releases"]}})
 
     def plot(self) -> list[Axes]:
         """Draw the lists side by side, 12 at most. Returns one matplotlib Axes for each."""
-        panels: list[Axes] = _page("plots", "plot_groups")(self)
+        panels: list[Axes] = self._page("plots", "plot_groups")
         return panels
 
-    def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
-        """Write one self-contained HTML page: every list, what all of them can give away, and what was paid.
+    def _identity(self) -> Hashable:
+        """The keys, of which 1 is not True, in their order."""
+        return tuple((type(key), key) for key in self)
 
-        Parameters
-        ----------
-        path
-            The file, for example `"lists.html"`; what is there is replaced at once or not at all.
-        title
-            What the lists are, for its heading; how many there are if left out.
-        """
-        _page("release_page", "write_release")(self, path, title)
+    def _lists(self) -> list[Release]:
+        return list(self.values())
 
-    def texts(self, most: int | None = None) -> dict[str, list[str]]:
-        """The table as a person reads it, of `most` groups at most."""
-        some = self if most is None or len(self) <= most else self._first(most)
-        plain = any(one.q is not None for one in self.values())
-        texts: dict[str, list[str]] = _page("summary", "leads_named")(
-            as_texts(some.columns(), () if plain else NOISY), self.values()
-        )
-        return texts
-
-    def _first(self, most: int) -> GroupedRelease:
-        return replace(self, releases=dict(list(self.releases.items())[:most]))
-
-    @property
-    def summary(self) -> str:
-        """What came out, what all lists together can give away and what is left, in a few sentences."""
-        text: str = _page("summary", "in_words")(self)
-        return text
-
-    @property
-    def remarks(self) -> list[str]:
-        """How to read the table, and what the notes of every list say."""
-        sentences: list[str] = _page("summary", "remarks")(self)
-        return sentences
-
-    def line(self) -> str:
-        """The guarantee in all groups, mechanism, unit of privacy, in one line."""
-        groups = f"{self.groups_per_user} group{'s' * (self.groups_per_user != 1)}"
-        return self._line(f" in all groups, who is in {groups} at most,")
-
-    def _right(self) -> tuple[str, ...]:
-        """Columns of numbers; a key may have a name that is theirs no more."""
-        return tuple(name for name in FIGURES if name not in self.by)
+    def _first(self, most: int | None) -> Self:
+        return self if most is None else replace(self, releases=dict(list(self.releases.items())[:most]))
 
     def _more(self) -> list[str]:
         """How many groups are not printed, if any."""
         return [f".. and {len(self) - SHOWN} more groups"] if len(self) > SHOWN else []
 
-    def __str__(self) -> str:
-        return self._under("\n".join([text_table(self.texts(SHOWN), self._right()), *self._more()]), self.remarks)
+    def _figures(self) -> tuple[str, ...]:
+        """A key may have a name that is that of numbers no more."""
+        return tuple(name for name in FIGURES if name not in self.by)
 
-    def __repr__(self) -> str:
-        return f"<GroupedRelease of {len(self)}: {self.line()}>"
-
-    def _repr_html_(self) -> str:
-        return self._card(self.texts(SHOWN), None, self._more())
-
-    def __eq__(self, other: object) -> bool:
-        """By content, and by the order of the groups."""
-        if not isinstance(other, GroupedRelease):
-            return NotImplemented
-        same = all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self))
-        return same and [(type(key), key) for key in self] == [(type(key), key) for key in other]
-
-    def __hash__(self) -> int:
-        return hash((tuple(self.releases), self.by, self.guarantee, self.unit))
+    def _where(self) -> str:
+        groups = f"{self.groups_per_user} group{'s' * (self.groups_per_user != 1)}"
+        return f" in all groups, who is in {groups} at most,"

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from shortlist._arrays import FRAMES, Engine, Frame
-from shortlist._files import unnested
+from shortlist._files import unnest
 from shortlist._text import json_line
 from shortlist.accounting.guarantees import (
     ZCDP,
@@ -86,12 +86,12 @@ def _short(digits: str) -> int:
 
 
 def _exactly(kind: type, what: str) -> Codec:
-    def checked(value: Any) -> Any:
+    def check(value: Any) -> Any:
         if type(value) is not kind:
             raise Damaged(f"{what} is wanted")
         return value
 
-    return Codec(kind, checked)
+    return Codec(kind, check)
 
 
 def _write_real(value: float) -> float | str:
@@ -249,28 +249,53 @@ def field(name: str, codec: Codec, value: Any) -> Any:
         raise Damaged(f"{name}: {damage}") from None
 
 
-def record(kind: type, fields: dict[str, Codec], own: dict[str, str] | None = None) -> Codec:
-    """An object with these very keys; what it means is checked by the class. `own` are fields it calls otherwise."""
-    attribute = {name: (own or {}).get(name, name) for name in fields}
+def part(fields: Mapping[str, Codec], optional: Collection[str] = ()) -> Codec:
+    """An object with these very keys, as a dictionary; those of `optional` are left out where they are None."""
 
-    def write(value: Any) -> dict[str, Any]:
-        return {name: codec.write(getattr(value, attribute[name])) for name, codec in fields.items()}
+    def write(values: Mapping[str, Any]) -> dict[str, Any]:
+        there = [name for name in fields if name not in optional or values.get(name) is not None]
+        return {name: fields[name].write(values[name]) for name in there}
 
-    def read(value: Any) -> Any:
-        if not isinstance(value, dict) or set(value) != set(fields):
-            raise Damaged(f"an object of {', '.join(fields)} is wanted")
-        arguments = {attribute[name]: field(name, codec, value[name]) for name, codec in fields.items()}
+    def read(content: Any) -> dict[str, Any]:
+        if not isinstance(content, dict):
+            raise Damaged("an object is wanted")
+        if missing := [name for name in fields if name not in optional and name not in content]:
+            raise Damaged(f"{missing[0]} is missing")
+        if not content.keys() <= fields.keys():
+            raise Damaged("it holds something that this version does not know; a newer shortlist may know it")
+        return {name: field(name, codec, content[name]) for name, codec in fields.items() if name in content}
+
+    return Codec(write, read)
+
+
+BY_TYPE = {
+    "float": REAL, "int": WHOLE, "bool": FLAG, "str": TEXT, "int | float": NUMBER, "float | None": optional(REAL),
+    "tuple[float, ...]": list_of(REAL, tuple), "tuple[str, ...]": list_of(TEXT, tuple),
+}  # fmt: skip
+"""How a field of a dataclass is written, by its annotation."""
+
+
+def record(kind: type, **others: Codec | None) -> Codec:
+    """A dataclass as an object of its fields, by their names without "_"; what it means is checked by the class.
+
+    `others` has the fields that are not of a plain type, and None for those that are not written.
+    """
+    kinds = {one.name: str(one.type) for one in fields(kind) if others.get(one.name, one) is not None}
+    own = {name.lstrip("_"): name for name in kinds}
+    inner = part({short: others.get(name) or BY_TYPE[kinds[name]] for short, name in own.items()})
+
+    def read(content: Any) -> Any:
+        arguments = {own[name]: value for name, value in inner.read(content).items()}
         try:
             return kind(**arguments)
         except (ValueError, TypeError, OverflowError):
             raise Damaged(f"this is no {kind.__name__}") from None
 
-    return Codec(write, read)
+    return Codec(lambda value: inner.write({name: getattr(value, own[name]) for name in own}), read)
 
 
-def one_of(what: str, kinds: dict[type, dict[str, Codec]]) -> Codec:
+def one_of(what: str, records: Mapping[type, Codec]) -> Codec:
     """One of several records, told by its `kind`."""
-    records = {kind: record(kind, fields) for kind, fields in kinds.items()}
     codecs = {kind.__name__: codec for kind, codec in records.items()}
 
     def write(value: Any) -> dict[str, Any]:
@@ -337,63 +362,78 @@ def refuse_old_pickles() -> None:
     sys.modules.setdefault(place.__name__, place)
 
 
-FORMAT = "shortlist release"
 VERSION = 1
 
-REALS = list_of(REAL, tuple)
-GUARANTEES: dict[type, dict[str, Codec]] = {
-    PureDP: {"epsilon": REAL},
-    ApproxDP: {"epsilon": REAL, "delta": REAL},
-    ZCDP: {"rho": REAL, "delta": REAL},
-    RenyiDP: {"orders": REALS, "epsilons": REALS},
-    BoundedRange: {"epsilon": REAL},
-    ThinnedRange: {"epsilon": REAL, "rounds": WHOLE, "delta": REAL},
-    GumbelDP: {"mu": REAL, "k": WHOLE, "monotone": FLAG},
-    ExPost: {"epsilon": REAL, "cost": REAL},
-}
-GUARANTEES[Composition] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One kind of file: what it says it is, what it is called in errors, what wrote it, and what stands in it."""
+
+    format: str
+    name: str
+    writer: str
+    content: Codec
+
+    def write(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the object, which says what it is first."""
+        return {"format": self.format, "version": VERSION, **self.content.write(values)}
+
+    def read(self, content: Any) -> Any:
+        """Return the fields of the object."""
+        if not isinstance(content, dict) or content.get("format") != self.format:
+            raise Damaged(f'it does not say "format": "{self.format}"')
+        if type(content.get("version")) is not int or content["version"] != VERSION:
+            raise Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
+        return self.content.read({name: one for name, one in content.items() if name not in ("format", "version")})
+
+    def read_text(self, text: object, check: Callable[[dict[str, Any]], Any]) -> Any:
+        """Return what `check` makes of the fields in a text.
+
+        Raises
+        ------
+        TypeError
+            if it is no text.
+        ValueError
+            in one sentence, if it is of another kind or version, or damaged.
+        """
+        if not isinstance(text, str | bytes):
+            raise TypeError(f"text must be the JSON that {self.writer} gave")
+        try:
+            return check(self.read(parse_json(text)))
+        except Damaged as damage:
+            reason = str(damage)
+        except RecursionError:
+            reason = "it is nested too deeply"
+        raise ValueError(f"this is no {self.name} that shortlist can read: {reason}")
+
+
+PLAIN_GUARANTEES: tuple[type, ...] = (PureDP, ApproxDP, ZCDP, RenyiDP, BoundedRange, ThinnedRange, GumbelDP, ExPost)
+GUARANTEES = {kind: record(kind) for kind in PLAIN_GUARANTEES}
+PLAIN_GUARANTEE = one_of("a guarantee", dict(GUARANTEES))
+GUARANTEES[Composition] = record(
+    Composition, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)
+)
 """Compositions are flat: `compose` counts parts, it does not nest them."""
-RUNS: dict[type, dict[str, Codec]] = {
-    NegativeBinomial: {"gamma": REAL, "eta": REAL},
-    Poisson: {"mean": REAL},
-    Binomial: {"n": WHOLE, "p": REAL},
+RUNS: dict[type, Codec] = {
+    NegativeBinomial: record(NegativeBinomial),
+    Poisson: record(Poisson),
+    Binomial: record(Binomial),
 }
-RUNS[Capped] = {"runs": one_of("a number of runs", dict(RUNS)), "cap": WHOLE}
-GUARANTEES[Mixed] = {"parts": list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
-GUARANTEES[Tuned] = {"base": one_of("a guarantee", dict(GUARANTEES)), "runs": one_of("a number of runs", RUNS)}
+RUNS[Capped] = record(Capped, runs=one_of("a number of runs", dict(RUNS)))
+GUARANTEES[Mixed] = record(Mixed, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple))
+GUARANTEES[Tuned] = record(Tuned, base=one_of("a guarantee", dict(GUARANTEES)), runs=one_of("a number of runs", RUNS))
 GUARANTEE = one_of("a guarantee", GUARANTEES)
-LAW = record(
-    GapLaw,
-    {
-        "noise": word("exponential", "laplace", "geometric"),
-        "threshold": NUMBER,
-        "query_rate": POSITIVE,
-        "threshold_rate": POSITIVE,
-        "centre": REAL,
-    },
-)
-EVIDENCE = one_of(
-    "evidence",
-    {ChainedGaps: {"deviation": POSITIVE}, ThresholdGaps: {"laws": list_of(LAW, tuple)}, EndedGaps: {"law": LAW}},
-)
-ANSWER = record(
-    Answer,
-    {
-        "above": FLAG,
-        "gap": optional(REAL),
-        "cost": REAL,
-        "branch": word(*BRANCHES),
-        "law": optional(LAW),
-    },
-    own={"law": "_law"},
-)
-BALANCE = record(Balance, {"epsilon": optional(REAL), "rho": optional(REAL), "renyi": optional(REAL), "delta": REAL})
-RECEIPT = record(
-    Receipt,
-    {"ledger": TEXT, "entry": WHOLE, "budget": TEXT, "spent": BALANCE, "remaining": BALANCE, "head": TEXT,
-     "purpose": TEXT},
-)  # fmt: skip
-FRAME = record(Frame, {"engine": TEXT, "types": list_of(TEXT, tuple)})
+NOISE = word("exponential", "laplace", "geometric")
+LAW = record(GapLaw, noise=NOISE, query_rate=POSITIVE, threshold_rate=POSITIVE)
+EVIDENCE = one_of("evidence", {
+    ChainedGaps: record(ChainedGaps, deviation=POSITIVE),
+    ThresholdGaps: record(ThresholdGaps, laws=list_of(LAW, tuple)),
+    EndedGaps: record(EndedGaps, law=LAW),
+})  # fmt: skip
+ANSWER = record(Answer, branch=word(*BRANCHES), _law=optional(LAW))
+BALANCE = record(Balance)
+RECEIPT = record(Receipt, spent=BALANCE, remaining=BALANCE, balance=None)
+FRAME = record(Frame, engine=TEXT)
 
 COMMON: dict[str, Codec] = {
     "items": optional(list_of(LABEL)),
@@ -417,7 +457,7 @@ NUMBERS: dict[str, Codec] = {"values": list_of(REAL), "gaps": list_of(REAL)}
 """One number for each item, where the mechanism releases them."""
 
 EXTRAS: dict[str, Codec] = {
-    "margins": list_of(record(Margin, {"error": REAL, "half_width": REAL})),
+    "margins": list_of(record(Margin)),
     "used": TEXT,
     "k": WHOLE,
     "stopped": FLAG,
@@ -434,94 +474,77 @@ EXTRAS: dict[str, Codec] = {
 }
 """What only some mechanisms release."""
 
+BALANCE_IN_WORDS = {"balance": TEXT}
+"""How the ledger stood, in the receipt: version 1 has it under `extras`, for there new names may come."""
 
-def release_content(release: Any) -> dict[str, Any]:
-    """Return what JSON says of a release; raises ValueError for a label, or a guarantee, that has no form in JSON."""
-    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    content |= {name: codec.write(getattr(release, name)) for name, codec in COMMON.items()}
-    content |= _present(release.extras, NUMBERS)
-    content["extras"] = _present(release.extras, EXTRAS)
-    if release.receipt is not None and release.receipt.balance:
-        content["extras"]["balance"] = release.receipt.balance
-    return content
-
-
-def groups_content(release: Any) -> dict[str, Any]:
-    """The same of a grouped release."""
-    content: dict[str, Any] = {"format": GROUPED_FORMAT, "version": VERSION}
-    content |= {name: codec.write(getattr(release, name)) for name, codec in GROUPED_COMMON.items()}
-    content["groups"] = [
-        {"key": LABEL.write(key), "release": release_content(one)} for key, one in release.releases.items()
-    ]
-    return content
+RELEASE = Document(
+    "shortlist release", "release", "release.to_json()",
+    part({**COMMON, **NUMBERS, "extras": part(EXTRAS | BALANCE_IN_WORDS, {*EXTRAS, *BALANCE_IN_WORDS})}, NUMBERS),
+)  # fmt: skip
+GROUP = part({"key": LABEL, "release": Codec(lambda release: RELEASE.write(_values_of(release)), RELEASE.read)})
+GROUPED_RELEASE = Document(
+    "shortlist grouped release", "grouped release", "to_json() of a grouped release",
+    part({
+        "by": list_of(TEXT, tuple), "groups_per_user": WHOLE, "guarantee": GUARANTEE, "charge": GUARANTEE,
+        "per_group": GUARANTEE,
+        **{name: COMMON[name] for name in ("unit", "neighbours", "secure", "mechanism", "why", "notes", "receipt",
+                                           "frame", "item_columns")},
+        "groups": list_of(GROUP),
+    }),
+)  # fmt: skip
 
 
-def write_json(content: dict[str, Any]) -> str:
-    """A release as one line of JSON, by its content."""
-    return json_line(content, strict=True)
+def _values_of(release: Any) -> dict[str, Any]:
+    extras = {one.name: getattr(release.extras, one.name) for one in fields(release.extras)}
+    balance = None if release.receipt is None else release.receipt.balance or None
+    numbers = {name: extras[name] for name in NUMBERS}
+    return {name: getattr(release, name) for name in COMMON} | numbers | {"extras": extras | {"balance": balance}}
 
 
-def _present(extras: object, table: Mapping[str, Codec]) -> dict[str, Any]:
-    values = {name: getattr(extras, name) for name in table}
-    return {name: table[name].write(value) for name, value in values.items() if value is not None}
-
-
-def read_release(text: object) -> dict[str, Any]:
-    """The arguments of a release from its JSON; those of its `extras` in a dictionary of their own.
+def write_release(release: Any) -> str:
+    """Return a release, or a grouped one, as one line of JSON.
 
     Raises
     ------
-    TypeError
-        if it is no text.
     ValueError
-        in one sentence, if it is no release, one of another version, or damaged.
+        for a label, or a guarantee, that has no form in JSON.
     """
-    return _read(text, _release_fields, "release", "release.to_json()")
+    if not hasattr(release, "releases"):
+        return json_line(RELEASE.write(_values_of(release)), strict=True)
+    groups = [{"key": key, "release": one} for key, one in release.releases.items()]
+    values = {one.name: getattr(release, one.name) for one in fields(release)} | {"groups": groups}
+    return json_line(GROUPED_RELEASE.write(values), strict=True)
+
+
+def read_release(text: object) -> dict[str, Any]:
+    """Return the arguments of a release from its JSON; those of its `extras` in a dictionary of their own."""
+    arguments: dict[str, Any] = RELEASE.read_text(text, _arguments_of)
+    return arguments
 
 
 def read_groups(text: object) -> dict[str, Any]:
-    """The arguments of a grouped release; `releases` are pairs of a key and the arguments of its release."""
-    return _read(text, _groups_fields, "grouped release", "to_json() of a grouped release")
+    """Return the arguments of a grouped release; `releases` are pairs of a key and the arguments of its release."""
+    arguments: dict[str, Any] = GROUPED_RELEASE.read_text(text, _arguments_of_groups)
+    return arguments
 
 
-def _read(text: object, fields: Callable[[Any], dict[str, Any]], what: str, writer: str) -> dict[str, Any]:
-    if not isinstance(text, str | bytes):
-        raise TypeError(f"text must be the JSON that {writer} gave")
-    try:
-        return fields(parse_json(text))
-    except Damaged as damage:
-        reason = str(damage)
-    raise ValueError(f"this is no {what} that shortlist can read: {reason}")
+def _arguments_of(content: dict[str, Any]) -> dict[str, Any]:
+    extras = content["extras"] | {name: content.pop(name) for name in NUMBERS if name in content}
+    if (balance := extras.pop("balance", None)) is not None:
+        if content["receipt"] is None:
+            raise Damaged("balance: there is no receipt that it belongs to")
+        content["receipt"] = replace(content["receipt"], balance=balance)
+    _check_agreement(content | extras)
+    return content | {"extras": extras}
 
 
-def _check_version(content: Any, format: str) -> None:
-    if not isinstance(content, dict) or content.get("format") != format:
-        raise Damaged(f'it does not say "format": "{format}"')
-    if type(content.get("version")) is not int or content["version"] != VERSION:
-        raise Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
-
-
-def _release_fields(content: Any) -> dict[str, Any]:
-    _check_version(content, FORMAT)
-    _check_keys(content, ["format", "version", "extras", *COMMON], NUMBERS)
-    if not isinstance(content["extras"], dict):
-        raise Damaged("extras: an object is wanted")
-    _check_keys(content["extras"], (), (*EXTRAS, "balance"))
-    fields = {name: field(name, codec, content[name]) for name, codec in COMMON.items()}
-    for table, part in ((NUMBERS, content), (EXTRAS, content["extras"])):
-        fields |= {name: field(name, codec, part[name]) for name, codec in table.items() if name in part}
-    if "balance" in content["extras"]:
-        fields["receipt"] = _with_balance(fields["receipt"], content["extras"]["balance"])
-    _check_agreement(fields)
-    extras = {name: fields.pop(name) for name in [*NUMBERS, *EXTRAS] if name in fields}
-    return fields | {"extras": extras}
-
-
-def _with_balance(receipt: Receipt | None, balance: Any) -> Receipt:
-    """A receipt with how the ledger stood in words, which version 1 has under `extras`: there new names may come."""
-    if receipt is None:
-        raise Damaged("balance: there is no receipt that it belongs to")
-    return replace(receipt, balance=field("balance", TEXT, balance))
+def _arguments_of_groups(content: dict[str, Any]) -> dict[str, Any]:
+    pairs, columns = [(one["key"], _arguments_of(one["release"])) for one in content.pop("groups")], len(content["by"])
+    if columns > 1 and not all(type(key) is tuple and len(key) == columns for key, _ in pairs):
+        raise Damaged("a key does not have a part for each column of by")
+    if len({(type(key), key) for key, _ in pairs}) < len(pairs):
+        raise Damaged("a group stands there twice")
+    return content | {"releases": pairs}
 
 
 def _check_agreement(fields: Mapping[str, Any]) -> None:
@@ -536,63 +559,18 @@ def _check_agreement(fields: Mapping[str, Any]) -> None:
     if "margins" in fields and "values" not in fields:
         raise Damaged("margins are there without the values they belong to")
     if "q" in fields:
-        _check_quantiles(items, [name for name in (*NUMBERS, "margins") if name in fields], columns)
+        others = [name for name in (*NUMBERS, "margins") if name in fields] + ["item_columns"] * bool(columns)
+        if others:
+            raise Damaged(f"{others[0]} do not go with q: the items are the quantiles")
+        kinds = set(map(type, items))
+        if not (kinds <= {int, float} or kinds == {datetime.date}):
+            raise Damaged("items that are quantiles must be numbers, or dates")
     if len(set(columns)) < len(columns):
         raise Damaged("one of item_columns stands there twice")
     if columns and not all(type(item) is tuple and len(item) == len(columns) for item in items):
         raise Damaged("items do not have a part for each of item_columns")
     if isinstance(evidence, ThresholdGaps) and len(evidence.laws) != len(items):
         raise Damaged("evidence does not have a law for each item")
-
-
-def _check_quantiles(items: Sequence[Any], others: list[str], columns: Sequence[str]) -> None:
-    """Items that are quantiles are numbers or dates."""
-    if others or columns:
-        raise Damaged(f"{others[0] if others else 'item_columns'} do not go with q: the items are the quantiles")
-    kinds = set(map(type, items))
-    if not (kinds <= {int, float} or kinds == {datetime.date}):
-        raise Damaged("items that are quantiles must be numbers, or dates")
-
-
-def _check_keys(content: Mapping[str, Any], required: Collection[str], possible: Collection[str]) -> None:
-    missing = [name for name in required if name not in content]
-    if missing:
-        raise Damaged(f"{missing[0]} is missing")
-    if not set(content) <= {*required, *possible}:
-        raise Damaged("it holds something that this version does not know; a newer shortlist may know it")
-
-
-GROUPED_FORMAT = "shortlist grouped release"
-
-
-GROUPED_COMMON: dict[str, Codec] = {
-    "by": list_of(TEXT, tuple), "groups_per_user": WHOLE, "guarantee": GUARANTEE, "charge": GUARANTEE,
-    "per_group": GUARANTEE,
-    **{name: COMMON[name] for name in ("unit", "neighbours", "secure", "mechanism", "why", "notes", "receipt", "frame",
-                                       "item_columns")},
-}  # fmt: skip
-
-
-def _groups_fields(content: Any) -> dict[str, Any]:
-    _check_version(content, GROUPED_FORMAT)
-    if set(content) != {"format", "version", "groups", *GROUPED_COMMON}:
-        raise Damaged("something is missing, or it holds something that this version does not know")
-    words = {name: field(name, codec, content[name]) for name, codec in GROUPED_COMMON.items()}
-    if not isinstance(content["groups"], list):
-        raise Damaged("groups: a list is wanted")
-    words["releases"] = [_group(one, len(words["by"])) for one in content["groups"]]
-    if len({(type(key), key) for key, _ in words["releases"]}) < len(words["releases"]):
-        raise Damaged("a group stands there twice")
-    return words
-
-
-def _group(content: Any, columns: int) -> tuple[Any, dict[str, Any]]:
-    if not isinstance(content, dict) or set(content) != {"key", "release"}:
-        raise Damaged("groups: each has a key and a release")
-    key = field("key", LABEL, content["key"])
-    if columns > 1 and not (type(key) is tuple and len(key) == columns):
-        raise Damaged("a key does not have a part for each column of by")
-    return key, _release_fields(content["release"])
 
 
 NUMBER_COLUMNS = ("rank", "q", "value", "margin", "gap")
@@ -660,15 +638,20 @@ def attach_note(table: Any, engine: Engine, note: str) -> Any:
     return NOTED[engine](table, note) if note and engine in NOTED else table
 
 
+def own_names(names: Sequence[str], taken: Collection[str], prefix: str) -> list[str]:
+    """Return the names of columns, those that are ours or taken with a prefix."""
+    own: list[str] = []
+    for column in names:
+        name = column
+        while name in (*NUMBER_COLUMNS, *taken, *own):
+            name = f"{prefix} {name}"
+        own.append(name)
+    return own
+
+
 def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
     """The parts of each item under the names of their columns, which are none of ours."""
-    columns: dict[str, list[Any]] = {}
-    for n, column in enumerate(names):
-        name = column
-        while name in (*NUMBER_COLUMNS, *columns):
-            name = f"item {name}"
-        columns[name] = [item[n] for item in items]
-    return columns
+    return {name: [item[n] for item in items] for n, name in enumerate(own_names(names, (), "item"))}
 
 
 def _uniform(columns: Columns, types: Types) -> Columns:
@@ -715,7 +698,7 @@ def _arrow_type(word: str) -> Any:
 def _duckdb(columns: Columns, types: Types) -> Any:
     import duckdb
 
-    parts = (unnested(cells, types[name], name) for name, cells in columns.items())
+    parts = (unnest(cells, types[name], name) for name, cells in columns.items())
     return duckdb.sql(f"SELECT {', '.join(parts)}")
 
 

@@ -9,11 +9,11 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NamedTuple, Protocol, Self, SupportsIndex, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, SupportsIndex, TypedDict, Unpack
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from shortlist._arrays import (
     Indices,
     Runs,
     Values,
-    checked_flag,
-    checked_labels,
-    checked_values,
+    as_labels,
+    as_values,
+    check_flag,
     unpack,
 )
-from shortlist._runtime import changed, settle
+from shortlist._runtime import forward, replace_fields, set_fields
 from shortlist._text import kind_of_words
 from shortlist.errors import Text, bad_type, bad_value
 
@@ -51,7 +51,7 @@ FINE = 1 << 20
 """A grid of real numbers has this many steps, or up to twice as many, unless a step is given."""
 
 
-class PlainWords(TypedDict, total=False):
+class ScoresOptions(TypedDict, total=False):
     """The words of `Scores` beside its values: whatever takes plain values in place of `Scores` takes them too."""
 
     labels: Iterable[Hashable] | None
@@ -62,7 +62,7 @@ class PlainWords(TypedDict, total=False):
     unit: str
 
 
-class ScoreWords(PlainWords, total=False):
+class QuestionOptions(ScoresOptions, total=False):
     """The same, and `largest=False` for the smallest, which may be said of `Scores` too: the words of mechanisms."""
 
     largest: bool
@@ -77,6 +77,9 @@ class Sensitivity:
     monotone: bool
     """Whether one person moves all scores the same way."""
     neighbours: Neighbours
+    spans: tuple[tuple[Fraction, Fraction], ...]
+    """Intervals (lowest, highest): one person moves every score by an amount that lies in one of them, the same for
+    all scores. With -move for every move, since neighboring is symmetric."""
     largest: Fraction
     """Delta: the most one person moves one score."""
     range: Fraction
@@ -84,7 +87,7 @@ class Sensitivity:
 
     @classmethod
     def of(cls, given: Any, monotone: bool, neighbours: Any) -> Sensitivity:
-        """Here alone it is decided when a factor 2 is due.
+        """Return the sensitivity that a caller states. This is the only place that decides on the factor 2.
 
         One number Delta: R = Delta if monotone, 2 Delta otherwise. A pair (down, up): R = down + up, or the larger if
         monotone.
@@ -100,10 +103,18 @@ class Sensitivity:
             down, up = map(_exact_sensitivity, given)
         else:
             down = up = _exact_sensitivity(given)
-        largest = max(down, up)
-        if largest == 0:
+        if not down and not up:
             raise ValueError("sensitivity must be positive: if nobody can move a score, nothing is private here")
-        return cls(given, monotone, neighbours, largest, largest if monotone else down + up)
+        none = Fraction(0)
+        one_way = [(none, up), (-down, none)] if monotone else [(-down, up)]
+        spans = tuple(dict.fromkeys([*one_way, *((-high, -low) for low, high in one_way)]))
+        largest = max(high for _, high in spans)
+        return cls(given, monotone, neighbours, spans, largest, max(high - low for low, high in spans))
+
+    def allows(self, moves: Iterable[int | Fraction]) -> bool:
+        """Return whether one person can move the scores by these amounts, one for each score."""
+        amounts = list(moves)
+        return any(all(low <= amount <= high for amount in amounts) for low, high in self.spans)
 
 
 _sensitivity_of_float = lru_cache(Sensitivity.of)
@@ -175,27 +186,28 @@ class NamesOfGroups(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Listed:
-    """Numbers of the caller, and their labels where they have any."""
+    """Numbers of the caller, read only, and their labels where they have any."""
 
-    values: Values
+    numbers: Values
     labels: Sequence[Hashable] | None = None
+    size: int = field(init=False)
 
-    @property
-    def size(self) -> int:
-        return len(self.values)
+    numbered = True
+    remote = weights = runs = None
 
-    @property
-    def numbers(self) -> Values:
-        view = self.values.view()
-        view.flags.writeable = False
-        return view
+    def __post_init__(self) -> None:
+        set_fields(self, numbers=self.numbers.view(), size=len(self.numbers))
+        self.numbers.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Listed, (self.numbers, self.labels)
 
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         labels = range(self.size) if self.labels is None else self.labels
         return list(map(labels.__getitem__, positions))
 
     def negate(self) -> Listed:
-        values = self.values
+        values = self.numbers
         if values.dtype.kind != "f":
             # the least of all 64-bit integers has no negative: one more moves no score further than it moved
             return Listed(-np.maximum(values.astype(np.int64), -np.iinfo(np.int64).max), self.labels)
@@ -216,6 +228,13 @@ class Remote:
     """The capped weights that came with the counts, where they are made."""
     factor: int | float = 1
     """By what the numbers of the table are multiplied: a power of two is exact, and -1 turns the order around."""
+
+    numbered = False
+    labels = None
+
+    @property
+    def remote(self) -> Remote:
+        return self
 
     @property
     def scores(self) -> Values:
@@ -241,7 +260,7 @@ class Remote:
 
     @cached_property
     def numbers(self) -> Values:
-        numbers = self.runs.expanded()
+        numbers = self.runs.expand()
         numbers.flags.writeable = False
         return numbers
 
@@ -257,19 +276,24 @@ def mirror(positions: Sequence[int], size: int) -> list[int]:
     return [size - 1 - int(position) for position in positions]
 
 
+NOT_LISTED = "these are votes on a grid of points: ask for a quantile of them"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Votes:
-    """Weights on the points of a grid, those of one person limited in all: scores of which most are 0 and not held.
+    """Weights on the points of a grid, those of one person limited in all: scores of which most are 0 and not stored.
 
-    Whoever is added adds whole weights to some points, and the sensitivity together; who that is nobody knows from
-    here.
+    A person who is added adds whole weights to some points, in all at most the sensitivity.
     """
 
     grid: Grid
     places: Indices
     """Distinct and increasing."""
-    weights: Indices
-    """Above 0."""
+    weights_there: Indices
+    """The weight at each of these places: above 0."""
+
+    numbered = True
+    remote = labels = weights = runs = None
 
     @property
     def size(self) -> int:
@@ -277,13 +301,13 @@ class Votes:
 
     @property
     def numbers(self) -> Values:
-        raise TypeError("these are votes on a grid of points: ask for a quantile of them")
+        raise TypeError(NOT_LISTED)
 
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         return list(map(self.grid.point, positions))
 
     def negate(self) -> Votes:
-        raise TypeError("these are votes on a grid of points: ask for a quantile of them")
+        raise TypeError(NOT_LISTED)
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -325,7 +349,8 @@ class Scores:
     """
 
     _content: Listed | Remote | Votes
-    _moves: Sensitivity
+    _sensitivity: Sensitivity
+    """How far one person can move the scores."""
     public: bool
     """Whether the list of candidates is public knowledge."""
     unit: str
@@ -361,9 +386,9 @@ class Scores:
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
         plain = labels is None and own_labels is None and kind is None
-        is_public = plain if public is None else checked_flag("public", public)
-        array = checked_values(numbers, may_be_empty=not is_public)
-        content = Listed(array, checked_labels(own_labels if labels is None else labels, len(array)))
+        is_public = plain if public is None else check_flag("public", public)
+        array = as_values(numbers, may_be_empty=not is_public)
+        content = Listed(array, as_labels(own_labels if labels is None else labels, len(array)))
         self._fill(content, sensitivity, monotone, neighbours, is_public, unit, kind)
 
     def _fill(
@@ -374,11 +399,15 @@ class Scores:
         neighbours: Any,
         public: bool,
         unit: str,
-        frame: Frame | None,
-        **facts: Any,
+        frame: Frame | None = None,
+        *,
+        columns: tuple[str, ...] = (),
+        most: int | None = None,
+        source: str = "",
+        from_table: bool = False,
     ) -> None:
         """Check what the caller says of one person, and set all fields."""
-        checked_flag("monotone", monotone)
+        check_flag("monotone", monotone)
         if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
             raise ValueError('neighbours must be "add-remove" or "replace"')
         if monotone and neighbours == "replace":
@@ -391,32 +420,21 @@ class Scores:
         )
         if not isinstance(unit, str) or not unit:
             raise bad_value('$unit must be a word, for example $unit="user"')
-        rest: dict[str, Any] = {"most": None, "columns": (), "from_table": False, "_source": "", "_negated": False}
-        settle(self, _content=content, _moves=moves, public=public, unit=unit, frame=frame, **rest | facts)
+        set_fields(
+            self, _content=content, _sensitivity=moves, public=public, unit=unit, most=most, frame=frame,
+            columns=columns, from_table=from_table, _source=source, _negated=False,
+        )  # fmt: skip
 
     @classmethod
-    def _of_table(
-        cls,
-        content: Remote | Votes,
-        *,
-        sensitivity: Number | tuple[Number, Number],
-        monotone: bool,
-        public: bool,
-        unit: str,
-        frame: Frame | None = None,
-        columns: tuple[str, ...] = (),
-        most: int | None = None,
-        source: str = "",
-    ) -> Self:
-        """Scores counted from people's rows under add/remove; `source` says which table and columns, for a ledger."""
+    def _of_table(cls, content: Remote | Votes, **facts: Any) -> Self:
+        """Return scores counted from people's rows under add/remove; `source` names table and columns, for a ledger."""
         scores = object.__new__(cls)
-        facts = {"columns": columns, "most": most, "_source": source, "from_table": True}
-        scores._fill(content, sensitivity, monotone, "add-remove", public, unit, frame, **facts)
+        scores._fill(content, neighbours="add-remove", from_table=True, **facts)
         return scores
 
     def _with_content(self, content: Listed | Remote | Votes) -> Self:
         """The same question about other numbers."""
-        return changed(self, _content=content)
+        return replace_fields(self, _content=content)
 
     def _with_votes(self, places: Indices, weights: Indices) -> Self:
         """The same question about other votes on the same grid."""
@@ -427,6 +445,33 @@ class Scores:
         """The same scores with other capped weights."""
         assert isinstance(self._content, Remote)
         return self._with_content(Remote(self._content.ranking, weights, self._content.factor))
+
+    sensitivity: ClassVar[Number | tuple[Number, Number]] = forward("_sensitivity.given")
+    """The most one person can move any one score, as given."""
+    monotone: ClassVar[bool] = forward("_sensitivity.monotone")
+    """Whether one person moves all scores the same way."""
+    neighbours: ClassVar[Neighbours] = forward("_sensitivity.neighbours")
+    """Which pairs of data sets count as differing in one person."""
+    range_sensitivity: ClassVar[Fraction] = forward("_sensitivity.range")
+    """R: the most by which one person can move one score *against* another (Definition 2). Exact."""
+    largest_sensitivity: ClassVar[Fraction] = forward("_sensitivity.largest")
+    """Delta: the most by which one person can move any one score, in either direction. Exact."""
+    numbered: ClassVar[bool] = forward("_content.numbered")
+    """Whether positions mean something public. Those of candidates held in a table tell their rank: they do not."""
+
+    _size: ClassVar[int] = forward("_content.size")
+    _numbers: ClassVar[Values] = forward("_content.numbers")
+    """The scores for mechanisms and laws, read only: private, unless they are public."""
+    _names: ClassVar[Remote | None] = forward("_content.remote")
+    """The candidates that are held in a table, by their distinct scores; None for others. Private."""
+    _weights: ClassVar[WeighedNames | None] = forward("_content.weights")
+    """The capped weights that came with the counts, where they are made. Private."""
+    _runs: ClassVar[Runs | None] = forward("_content.runs")
+    """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
+    _labels: ClassVar[Sequence[Hashable] | None] = forward("_content.labels")
+
+    _number = 1
+    """How many groups there are: one list is one group."""
 
     @property
     def values(self) -> Values:
@@ -440,10 +485,9 @@ class Scores:
         """The candidates' names, or positions. Of scores counted from people's rows only after `as_public()`."""
         if self.from_table and not (self.public and self.numbered):
             raise ValueError(HIDDEN.format("their labels (and the order of these)"))
-        if isinstance(self._content, Remote):
-            return self._content.names(range(self._size))
-        labels = self._labels
-        return range(self._size) if labels is None else labels
+        if self._names is not None:
+            return self._names.names(range(self._size))
+        return range(self._size) if self._labels is None else self._labels
 
     def __len__(self) -> int:
         if self.from_table and not self.public:
@@ -456,84 +500,21 @@ class Scores:
         return object.__reduce_ex__(self, protocol)
 
     @property
-    def sensitivity(self) -> Number | tuple[Number, Number]:
-        """The most one person can move any one score, as given."""
-        return self._moves.given
-
-    @property
-    def monotone(self) -> bool:
-        """Whether one person moves all scores the same way."""
-        return self._moves.monotone
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """Which pairs of data sets count as differing in one person."""
-        return self._moves.neighbours
-
-    @property
-    def range_sensitivity(self) -> Fraction:
-        """R: the most by which one person can move one score *against* another (Definition 2). Exact."""
-        return self._moves.range
-
-    @property
-    def largest_sensitivity(self) -> Fraction:
-        """Delta: the most by which one person can move any one score, in either direction. Exact."""
-        return self._moves.largest
-
-    @property
-    def numbered(self) -> bool:
-        """Whether positions mean something public. Those of candidates held in a table tell their rank: they do not."""
-        return not isinstance(self._content, Remote)
-
-    @property
-    def _size(self) -> int:
-        return self._content.size
-
-    @property
-    def _numbers(self) -> Values:
-        """The scores for mechanisms and laws, read only: private, unless they are public."""
-        return self._content.numbers
-
-    @property
-    def _names(self) -> Remote | None:
-        """The candidates that are held in a table, by their distinct scores; None for others. Private."""
-        return self._content if isinstance(self._content, Remote) else None
-
-    @property
-    def _capped(self) -> WeighedNames | None:
-        """The capped weights that came with the counts, where they are made. Private."""
-        return self._content.weights if isinstance(self._content, Remote) else None
-
-    @property
-    def _runs(self) -> Runs | None:
-        """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
-        return self._content.runs if isinstance(self._content, Remote) else None
-
-    @property
     def _sequence(self) -> Values | Runs:
         """The scores, by their distinct numbers where they come so. Private."""
-        return self._content.runs if isinstance(self._content, Remote) else self._content.numbers
+        runs = self._runs
+        return self._numbers if runs is None else runs
 
     @property
     def _choosable(self) -> int:
         """How many candidates may be chosen, those above -inf: public, as which ones they are."""
-        content = self._content
-        if not isinstance(content, Listed) or content.values.dtype.kind != "f":
-            return content.size
-        return int(np.count_nonzero(content.values > -np.inf))
-
-    @property
-    def _labels(self) -> Sequence[Hashable] | None:
-        return self._content.labels if isinstance(self._content, Listed) else None
+        if self._names is not None or isinstance(self._content, Votes) or self._numbers.dtype.kind != "f":
+            return self._size
+        return int(np.count_nonzero(self._numbers > -np.inf))
 
     @property
     def _has_names(self) -> bool:
-        return isinstance(self._content, Remote) or self._labels is not None
-
-    @property
-    def _number(self) -> int:
-        """How many groups there are: one list is one group."""
-        return 1
+        return self._names is not None or self._labels is not None
 
     @property
     def _template(self) -> Scores:
@@ -551,7 +532,7 @@ class Scores:
         """
         named = []
         for pick in picks:
-            names = self._capped if pick.by_weight else self._content
+            names = self._weights if pick.by_weight else self._content
             assert names is not None, "there are no weights to find an item by"
             named.append(names.names(pick.positions))
         return named
@@ -565,15 +546,15 @@ class Scores:
             if the candidates are not public, or some may never be chosen: which ones these are is public.
         """
         check_smallest(self.public)
-        return changed(self, _content=self._content.negate(), _negated=True)
+        return replace_fields(self, _content=self._content.negate(), _negated=True)
 
     def as_public(self) -> Self:
         """The same scores, declared to be public or made up: `values`, `labels`, `len` and exact laws show them."""
-        return changed(self, from_table=False)
+        return replace_fields(self, from_table=False)
 
     def _as_counted(self) -> Self:
         """The same scores, marked as counted from people's rows."""
-        return changed(self, from_table=True)
+        return replace_fields(self, from_table=True)
 
     def __repr__(self) -> str:
         count = f"{self._size} candidate{'s' * (self._size != 1)}" if self.public else "candidates from data"
@@ -585,7 +566,7 @@ class Scores:
 def places_of(scores: Scores) -> tuple[Indices, Indices]:
     """(the places that hold weight, increasing; their weights): of votes, or of counts place by place. Private."""
     if isinstance(scores._content, Votes):
-        return scores._content.places, scores._content.weights
+        return scores._content.places, scores._content.weights_there
     counts = scores._numbers
     there = np.flatnonzero(counts > 0)
     return there, counts[there].astype(np.int64)
@@ -600,13 +581,13 @@ def check_smallest(public: bool) -> None:
         )
 
 
-def as_scores(scores: object, *, largest: bool = True, **question: Unpack[PlainWords]) -> Scores:
+def as_scores(scores: object, *, largest: bool = True, **question: Unpack[ScoresOptions]) -> Scores:
     """`scores` as it is, or plain values with their words; `largest=False` negates them, for the smallest."""
     if not isinstance(scores, Scores):
         scores = Scores(scores, **question)
     elif question:
         raise TypeError(f"{', '.join(question)}: already said by the Scores object; give it there")
-    return scores if largest is True or checked_flag("largest", largest) else scores._negate()
+    return scores if largest is True or check_flag("largest", largest) else scores._negate()
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -662,19 +643,19 @@ class GroupedScores:
     ) -> Self:
         """`make` gives the scores of a group by its number; `template` has what is public of all of them."""
         numbers = None if keys is None else {key: n for n, key in enumerate(keys)}
-        return settle(
+        return set_fields(
             object.__new__(cls), by=by, groups_per_user=per_user, _template=template, _make=make, _names=names,
             _keys=numbers, _frame=frame, _listed=size, _negated=False,
         )  # fmt: skip
 
     @classmethod
-    def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: PlainWords) -> Self:
+    def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: ScoresOptions) -> Self:
         """Lists of scores, keyed 0, 1, ..: one person may be in all of them, or in one alone if they are `parallel`."""
-        one_each = checked_flag("parallel", parallel)
+        one_each = check_flag("parallel", parallel)
         if not 1 <= len(vectors) <= MANY:
             raise bad_value(f"$scores: give 1 to {MANY:,} lists of scores")
         parts = [as_scores(vector, **({} if isinstance(vector, Scores) else question)) for vector in vectors]
-        facts = {(one.neighbours, one.unit, one.public, one.most, one._capped is None, one.columns) for one in parts}
+        facts = {(one.neighbours, one.unit, one.public, one.most, one._weights is None, one.columns) for one in parts}
         if len(facts) > 1:  # the mechanism is chosen by them, once for all lists
             raise bad_value(
                 "$scores: all lists must be alike in unit, neighbours, whether they are public, most and item columns"
@@ -692,11 +673,11 @@ class GroupedScores:
 
     def _with_votes(self, votes: Sequence[tuple[Indices, Indices]]) -> Self:
         """The same question about other votes on the same grid, those of every group."""
-        return changed(self, _make=lambda number: self._template._with_votes(*votes[number]))
+        return replace_fields(self, _make=lambda number: self._template._with_votes(*votes[number]))
 
     def _negate(self) -> Self:
         """The same question with every score of every group negated."""
-        return changed(self, _template=self._template._negate(), _negated=True)
+        return replace_fields(self, _template=self._template._negate(), _negated=True)
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -705,30 +686,19 @@ class GroupedScores:
             raise ValueError(HIDDEN.format("which groups there are"))
         return tuple(self._keys)
 
-    @property
-    def public(self) -> bool:
-        """Whether the candidates are public knowledge."""
-        return self._template.public
+    public: ClassVar[bool] = forward("_template.public")
+    """Whether the candidates are public knowledge."""
+    unit: ClassVar[str] = forward("_template.unit")
+    """What one "person" is."""
+    neighbours: ClassVar[Neighbours] = forward("_template.neighbours")
+    """Which pairs of data sets count as differing in one person."""
+    most: ClassVar[int | None] = forward("_template.most")
+    """How many candidates one person counts for in each group, at most, where that was capped."""
 
     @property
     def public_groups(self) -> bool:
         """Whether the keys are."""
         return self._keys is not None
-
-    @property
-    def unit(self) -> str:
-        """What one "person" is."""
-        return self._template.unit
-
-    @property
-    def neighbours(self) -> str:
-        """Which pairs of data sets count as differing in one person."""
-        return self._template.neighbours
-
-    @property
-    def most(self) -> int | None:
-        """How many candidates one person counts for in each group, at most, where that was capped."""
-        return self._template.most
 
     def __len__(self) -> int:
         return len(self.groups)

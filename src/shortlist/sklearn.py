@@ -32,7 +32,7 @@ from sklearn.utils import _safe_indexing, column_or_1d, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
-from shortlist._arrays import Floats, Indices, Mask, checked_flag
+from shortlist._arrays import Floats, Indices, Mask, check_flag
 from shortlist.accounting.tuned import RunLaw
 from shortlist.api import top_k
 from shortlist.exact.noise import LAPLACE
@@ -495,7 +495,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         models = [self._model(candidate) for candidate in grid]
         promises = [_check_promise(self.guarantee, model) for model in models]
         epsilons = [_score_epsilon(promise) for promise in promises]
-        rows, rowwise = self._parts(len(y), source), checked_flag("rowwise", self.rowwise)
+        rows, rowwise = self._parts(len(y), source), check_flag("rowwise", self.rowwise)
 
         def run(place: int) -> tuple[Any, float]:
             parts = [_safe_indexing(values, part) for part in rows for values in (X, y)]  # of its own: it may write

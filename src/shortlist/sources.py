@@ -24,19 +24,27 @@ from shortlist.errors import bad_type, bad_value
 from shortlist.mechanisms.partition import Recounted
 from shortlist.query import OPTIONS, Query
 from shortlist.scores import Grid, GroupedScores, Scores, Votes
-from shortlist.tables.candidates import listed_in_words
-from shortlist.tables.count import OpenTable, Progress, check_asked, open_table
+from shortlist.tables.count import (
+    OpenTable,
+    OpenValues,
+    Progress,
+    open_table,
+    open_values,
+    schema_of_groups,
+)
 from shortlist.tables.dialect import PLAIN, TextForm
-from shortlist.tables.file_sources import rows_of_file
-from shortlist.tables.files import check_public
-from shortlist.tables.groups.grouping import Grouping, plain_key
-from shortlist.tables.groups.scored import schema_of_groups
-from shortlist.tables.open_values import OpenValues, open_values
-from shortlist.tables.public_lists import check_public_list
-from shortlist.tables.question import Question
-from shortlist.tables.values import FIRST_DAY, Placed, ValueQuestion, counted
+from shortlist.tables.files import check_public, rows_of_file
+from shortlist.tables.public_lists import check_public_list, list_in_words
+from shortlist.tables.question import Grouping, Question, plain_key
+from shortlist.tables.values import FIRST_DAY, Placed, ValueQuestion, add_places
 
 NOT_VALUES = "rows must be a table with user= and value=, or a list of numbers or of dates, one for each person"
+
+
+def _open(query: Query, question: Question, candidates: object) -> OpenTable:
+    """Check what is asked of a table, as far as the words tell."""
+    reading: dict[str, Any] = {"memory": query.memory, "multiline": query.multiline, "separator": query.separator}
+    return open_table(query.source, question, candidates, unit=query.unit, **reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,7 @@ class Table:
     query: Query
     question: Question
     candidates: object
+    table: OpenTable
 
     @classmethod
     def of(cls, query: Query) -> Table:
@@ -70,10 +79,10 @@ class Table:
         question = Question.of(*columns, query.by, query.groups, query.groups_per_user)
         listed = query.candidates
         listed = list(listed) if isinstance(listed, Iterator) else listed  # it is read twice
-        check_asked(question, listed, query.unit)
+        table = _open(query, question, listed)
         if isinstance(listed, str | os.PathLike) and isinstance(rows, str | os.PathLike):
             check_public(os.fspath(listed), os.fspath(rows), question.user)
-        return cls(query, question, listed)
+        return cls(query, question, listed, table)
 
     @property
     def size(self) -> int | None:
@@ -88,39 +97,34 @@ class Table:
     @property
     def note(self) -> str:
         """What a ledger notes of the public list."""
-        return listed_in_words(self.candidates, self.question.items)
+        return list_in_words(self.candidates, self.question.items)
 
     def preview(self) -> GroupedScores | Facts | None:
         """Return what is public of the groups, or of one list; None where only an engine knows the candidates."""
         public = self.candidates is not None
         if self.question.grouping is None:
-            return Facts(public, self.question.most, self.question.capped(public).weighted)
+            return Facts(public, self.question.most, self.question.with_cap(public).weighted)
         size = self.size
         return None if size is None and public else self._negate(schema_of_groups(self.question, size, self.query.unit))
 
     def schema(self) -> Any:
-        return self._negate(self._open(self.question, self.candidates).schema())
+        return self._negate(self.table.schema())
 
     def read(self, progress: Progress | None) -> Any:
-        scores = self._open(self.question, self.candidates).count(progress)
+        scores = self.table.count(progress)
         return self._recount(scores) if self.query.call == "keys" else self._negate(scores)
-
-    def _open(self, question: Question, candidates: object) -> OpenTable:
-        query = self.query
-        reading: dict[str, Any] = {"memory": query.memory, "multiline": query.multiline, "separator": query.separator}
-        return open_table(query.source, question, candidates, unit=query.unit, **reading)
 
     def _negate(self, scores: GroupedScores) -> GroupedScores:
         return scores if self.query.largest else scores._negate()
 
     def _recount(self, scores: Scores) -> Scores:
         """Return scores that count again, where many names come out: the people who hold these very names."""
-        weights = scores._capped
+        weights = scores._weights
         if weights is None or self.query.weighted not in (None, True) or self.query.most is not None:
             return scores
 
         def again(names: list[Hashable], most: int) -> list[int]:
-            counts = self._open(replace(self.question, most=most), names).count().as_public()
+            counts = _open(self.query, replace(self.question, most=most), names).count().as_public()
             people = dict(zip(counts.labels, counts.values.tolist(), strict=True))
             return [people[name] for name in names]
 
@@ -215,7 +219,7 @@ def _series(query: Query) -> OpenValues:
                 numbers = array.astype(kind)
         there = numbers[~(np.isnat if dated else np.isnan)(numbers)]
         points = grid.places(there.astype(np.int64).astype(np.float64) + FIRST_DAY if dated else there)
-        return [counted(points, np.ones_like(points))]
+        return [add_places(points, np.ones_like(points))]
 
     return OpenValues(grid, frame, read)
 

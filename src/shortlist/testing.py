@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import operator
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist._neighbour_search import Claim, Search, Table
+from shortlist._runtime import IMPORTS
 from shortlist.sampling.entropy import Seeded
+
+__all__ = ["SensitivityCheck", "check_sensitivity", "rehearse", "seeded"]
 
 
 def seeded(seed: int) -> Seeded:
@@ -169,7 +171,7 @@ def check_sensitivity(
     table = Table.of(rows)
     if table.rows and user not in table.rows[0]:
         raise ValueError(f"user must be a column of rows: there is no {user!r}")
-    search = Search(score, table, user, _claim(sensitivity, monotone, neighbours), random.Random(seed))
+    search = Search(score, table, user, Claim.of(sensitivity, monotone, neighbours), random.Random(seed))
     alone = search.alone()
     if alone:
         return SensitivityCheck(True, alone, None, None, 0)
@@ -182,12 +184,208 @@ def check_sensitivity(
     return SensitivityCheck(False, said, None, None, tries)
 
 
-def _claim(sensitivity: object, monotone: object, neighbours: object) -> Claim:
-    both = sensitivity if isinstance(sensitivity, tuple) else (sensitivity, sensitivity)
-    if len(both) != 2 or not all(isinstance(one, int | float) and 0 <= one < math.inf for one in both):
-        raise ValueError("sensitivity must be a number of at least 0, or (down, up): write sensitivity=1.0")
-    if neighbours not in ("add-remove", "replace"):
-        raise ValueError('neighbours must be "add-remove" or "replace"')
-    if monotone and neighbours == "replace":
-        raise ValueError('monotone=True does not hold with neighbours="replace": write monotone=False')
-    return Claim(float(both[0]), float(both[1]), bool(monotone), neighbours == "replace")
+Rows = list[dict[str, Any]]
+Score = Callable[[Any], Any]
+NUMBERS = (0, -1, 1, 10**6, -(10**6), 1e300, math.nan, math.inf, -math.inf)
+"""What somebody may write into a column of numbers."""
+CLOSE = 1e-9
+"""Relative: sums of floats in another order are no counterexample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows as dictionaries, and the way back to the caller's own kind of table."""
+
+    rows: Rows
+    back: Callable[[Rows], Any]
+
+    @classmethod
+    def of(cls, rows: Any) -> Table:
+        """A list of dictionaries, or a frame of pandas, polars or pyarrow."""
+        if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+            return cls([dict(row) for row in rows], lambda table: [dict(row) for row in table])
+        with IMPORTS:
+            import narwhals as nw
+        try:
+            frame = nw.from_native(rows, eager_only=True)
+        except TypeError:
+            frame = None
+        if frame is None:
+            raise TypeError("rows must be a list of dictionaries, or a frame of pandas, polars or pyarrow")
+        schema, backend = frame.schema, frame.implementation
+
+        def back(table: Rows) -> Any:
+            columns = {name: [row[name] for row in table] for name in schema}
+            return nw.from_dict(columns, schema=dict(schema), backend=backend).to_native()
+
+        return cls(list(frame.rows(named=True)), back)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is claimed of a score: how far one person moves it down and up, and whether all move one way."""
+
+    down: float
+    up: float
+    monotone: bool
+    replace: bool
+    """Whether one person's rows are replaced, instead of added."""
+
+    @classmethod
+    def of(cls, sensitivity: object, monotone: object, neighbours: object) -> Claim:
+        """Return the claim that a caller states, checked."""
+        both = sensitivity if isinstance(sensitivity, tuple) else (sensitivity, sensitivity)
+        if len(both) != 2 or not all(isinstance(one, int | float) and 0 <= one < math.inf for one in both):
+            raise ValueError("sensitivity must be a number of at least 0, or (down, up): write sensitivity=1.0")
+        if neighbours not in ("add-remove", "replace"):
+            raise ValueError('neighbours must be "add-remove" or "replace"')
+        if monotone and neighbours == "replace":
+            raise ValueError('monotone=True does not hold with neighbours="replace": write monotone=False')
+        return cls(float(both[0]), float(both[1]), bool(monotone), neighbours == "replace")
+
+    def refute(self, before: dict[Any, float], after: dict[Any, float]) -> str:
+        """What two neighbours' scores refute, in words; "" if nothing. `after` has one person more, or another one."""
+        if set(before) != set(after):
+            return "the list of candidates itself depends on one person"
+        moves = {one: after[one] - before[one] for one in before}
+        if not all(map(math.isfinite, moves.values())):
+            return "a score is not finite: no sensitivity holds"
+        slack = CLOSE * max([1.0, *map(abs, before.values()), *map(abs, after.values())])
+        highest, lowest = max(moves.values(), default=0.0), min(moves.values(), default=0.0)
+        if highest > self.up + slack:
+            return f"one person moves a score up by {highest:.6g}, more than {self.up:g}"
+        if -lowest > self.down + slack:
+            return f"one person moves a score down by {-lowest:.6g}, more than {self.down:g}"
+        if self.monotone and highest > slack and lowest < -slack:
+            return f"one person moves one score up by {highest:.6g} and another down by {-lowest:.6g}: not monotone"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search: the score, the claim, the column that tells people apart, and a repeatable source of tables."""
+
+    score: Score
+    table: Table
+    user: str
+    claim: Claim
+    rng: random.Random
+
+    def scores(self, rows: Rows) -> dict[Any, float]:
+        """{candidate: score}; a list's candidates are its positions. Whatever it raises is raised."""
+        answer = self.score(self.table.back(rows))
+        if isinstance(answer, Mapping):
+            return {one: float(value) for one, value in answer.items()}
+        return {place: float(value) for place, value in enumerate(answer)}
+
+    def verdict(self, before: Rows, after: Rows) -> str:
+        """What this pair refutes, in words; "" if nothing. A pair that the caller's kind of table refuses is none."""
+        try:
+            for rows in (before, after):
+                self.table.back(rows)
+        except Exception:  # a value that does not fit its column
+            return ""
+        answers, raised = [], []
+        for rows in (before, after):
+            try:
+                answers.append(self.scores(rows))
+            except Exception as error:
+                raised.append(type(error).__name__)
+        if not raised:
+            return self.claim.refute(*answers)
+        if len(raised) == 2 and raised[0] == raised[1]:  # which tells nothing apart
+            return ""
+        return f"the score raises {raised[0]} on one of two neighbours, and that tells them apart"
+
+    def alone(self) -> str:
+        """What is wrong with the score on one table: randomness of its own, or a look at the order of rows."""
+        rows = self.table.rows
+        first = self.scores(rows)
+        if not _same(first, self.scores(rows)):
+            return "the score of one and the same table changes from call to call"
+        orders = [rows[::-1], *(self.rng.sample(rows, len(rows)) for _ in range(4))]
+        if all(_same(first, self.scores(mixed)) for mixed in orders):
+            return ""
+        return "the score depends on the order of the rows"
+
+    def pairs(self, tries: int) -> Iterator[tuple[Rows, Rows]]:
+        """Tables with people left out, and the same with one person more (or another one)."""
+        people = list(dict.fromkeys(row[self.user] for row in self.table.rows))
+        for n in range(tries):
+            present = set(people if n % 3 == 0 else self.rng.sample(people, self.rng.randint(0, len(people))))
+            base = [row for row in self.table.rows if row[self.user] in present]
+            new = self._person(people)
+            if self.claim.replace:
+                gone = self.rng.choice(people) if people else None
+                rest = [row for row in base if row[self.user] != gone]
+                yield rest + self._rename_person(self._person(people), people), rest + self._rename_person(new, people)
+            elif n % 2 and present:
+                gone = self.rng.choice(sorted(present, key=repr))
+                yield [row for row in base if row[self.user] != gone], base
+            else:
+                yield base, base + self._rename_person(new, people)
+
+    def _person(self, people: Sequence[Any]) -> Rows:
+        """Rows of somebody new: a copy of a real person, everything at once, one row many times, odd numbers."""
+        rows, rng = self.table.rows, self.rng
+        if not rows:
+            return []
+        kind = rng.randrange(5)
+        if kind == 0:
+            one = rng.choice(people)
+            return [dict(row) for row in rows if row[self.user] == one]
+        if kind == 1:
+            return [dict(row) for row in rows]
+        if kind == 2:
+            return [dict(rng.choice(rows))] * rng.choice((1, 2, 50))
+        columns = [name for name in rows[0] if name != self.user]
+        made = [{name: rng.choice(rows)[name] for name in rows[0]} for _ in range(rng.randint(1, 4))]
+        if kind == 3:
+            return made
+        numeric = [name for name in columns if _is_number(rows[0][name])]
+        for row in made:
+            for name in numeric:
+                odd = rng.choice(NUMBERS)
+                row[name] = odd if isinstance(rows[0][name], float) or isinstance(odd, int) else int(1e15)
+        return made
+
+    def _rename_person(self, rows: Rows, people: Sequence[Any]) -> Rows:
+        """These rows under a name that nobody has."""
+        numbers = people and all(_is_number(one) for one in people)
+        name = max(people) + 1 if numbers else "somebody new"
+        while name in people:
+            name += "!"
+        return [{**row, self.user: name} for row in rows]
+
+    def shrink(self, before: Rows, after: Rows) -> tuple[Rows, Rows]:
+        """The same counterexample with as few other people, and as few rows of the one, as a greedy search leaves."""
+        people = list(dict.fromkeys(row[self.user] for row in before))
+        size = len(people)
+        while size:
+            for start in range(0, len(people), size):
+                fewer = self._without(before, after, set(people[start : start + size]))
+                if fewer[0] != fewer[1] and self.verdict(*fewer):
+                    before, after = fewer
+            people = list(dict.fromkeys(row[self.user] for row in before))
+            size = min(size, len(people)) // 2 if size > 1 else 0
+        common = [row for row in before if row in after]
+        extra = [row for row in after if row not in common]
+        for row in extra:
+            rest = [one for one in after if one is not row]
+            if len(extra) > 1 and self.verdict(before, rest):
+                after = rest
+        return before, after
+
+    def _without(self, before: Rows, after: Rows, people: set[Any]) -> tuple[Rows, Rows]:
+        present = [[row for row in rows if row[self.user] not in people] for rows in (before, after)]
+        return present[0], present[1]
+
+
+def _same(one: dict[Any, float], two: dict[Any, float]) -> bool:
+    if set(one) != set(two):
+        return False
+    return all(math.isclose(one[key], two[key], rel_tol=CLOSE, abs_tol=CLOSE) or one[key] is two[key] for key in one)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

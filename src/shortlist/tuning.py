@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 from shortlist import release_io as io
-from shortlist._files import checked_path, write_text
+from shortlist._files import path_text, write_text
 from shortlist._text import html_table, json_line, terminal_safe, text_table
 from shortlist.accounting.tuned import MOST_RUNS, Capped, Mixed, NegativeBinomial, RunLaw, Tuned, pure_cost
 from shortlist.exact.search import bisect, find_crossing, neighbours
@@ -22,7 +22,6 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, draw_number, draw_place, whole_shares
 
 FORMAT = "shortlist tuned"
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,11 +80,8 @@ class Best:
 
     def texts(self) -> dict[str, list[str]]:
         """The same as a person reads it: the score to six digits, all fit for a terminal."""
-
-        def text(name: str, cell: Any) -> str:
-            return f"{cell:.6g}" if name == "score" else terminal_safe(str(cell))
-
-        return {name: [text(name, cell) for cell in cells] for name, cells in self.columns().items()}
+        cells = {"candidate": str(self.candidate), "score": f"{self.score or 0.0:.6g}", "failed": str(self.failed)}
+        return {name: [terminal_safe(cell)] * (self.index is not None) for name, cell in cells.items()}
 
     def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
@@ -112,8 +108,7 @@ class Best:
         ValueError
             for a candidate that is no text, number, truth value, date, tuple of these, or mapping from text to these.
         """
-        content = {name: codec.write(getattr(self, name)) for name, codec in FIELDS.items()}
-        return json_line({"format": FORMAT, "version": VERSION, **content}, strict=True)
+        return json_line(BEST.write({name: getattr(self, name) for name in FIELDS}), strict=True)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -124,17 +119,11 @@ class Best:
         ValueError
             in one sentence, for a text that is none, is damaged, or is of a version that is not known here.
         """
-        if not isinstance(text, str | bytes):
-            raise TypeError("text must be the JSON that best.to_json() gave")
-        try:
-            return cls(output=None, **_fields(io.parse_json(text)))
-        except io.Damaged as damage:
-            reason = str(damage)
-        raise ValueError(f"this is no result of tuning that shortlist can read: {reason}")
+        return cls(output=None, **BEST.read_text(text, _check_agreement))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file: whole or not at all, and a new one for its owner alone."""
-        write_text(checked_path(path, "best.json"), self.to_json() + "\n")
+        write_text(path_text(path, "best.json"), self.to_json() + "\n")
 
 
 def _write_candidate(candidate: Any) -> Any:
@@ -177,23 +166,15 @@ FIELDS: dict[str, io.Codec] = {
 """What stands in JSON: all but the output."""
 
 
-def _fields(content: Any) -> dict[str, Any]:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise io.Damaged(f'it does not say "format": "{FORMAT}"')
-    if type(content.get("version")) is not int or content["version"] != VERSION:
-        raise io.Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
-    if set(content) != {"format", "version", *FIELDS}:
-        raise io.Damaged("something is missing, or of a newer shortlist")
-    try:
-        fields = {name: io.field(name, codec, content[name]) for name, codec in FIELDS.items()}
-    except RecursionError:
-        raise io.Damaged("it is nested too deeply") from None
-    if not isinstance(fields["guarantee"], Tuned):
+def _check_agreement(content: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(content["guarantee"], Tuned):
         raise io.Damaged("guarantee: that of tuning is wanted")
-    if (fields["index"] is None) != (fields["score"] is None):
+    if (content["index"] is None) != (content["score"] is None):
         raise io.Damaged("score and index do not agree")
-    return fields
+    return content
 
+
+BEST = io.Document(FORMAT, "result of tuning", "best.to_json()", io.part(FIELDS))
 
 CLOSE = 1e-3
 """How near, relatively, gamma comes to the best one where that has no closed form; the guarantee it has is exact."""
@@ -240,34 +221,27 @@ class Grid:
 
 
 def one_run(guarantee: object, grid: Grid) -> Guarantee:
-    """What one run promises: one guarantee for all candidates, or one for each, mixed by the weights."""
-    if guarantee is None:
-        raise TypeError(NO_GUARANTEE)
+    """Return what one run promises: one guarantee for all candidates, or one for each, mixed by the weights."""
     if isinstance(guarantee, Guarantee):
         return guarantee
-    each = _each(guarantee, grid)
-    if not all(isinstance(one, Guarantee) for one in each):
+    each: Sequence[Any] = ()
+    if isinstance(guarantee, Mapping):
+        if not all(isinstance(one, Hashable) and one in guarantee for one in grid.candidates):
+            raise ValueError(
+                "guarantee must have an entry for every candidate: write {0.1: PureDP(0.5), ..} or one for all"
+            )
+        each = [guarantee[one] for one in grid.candidates]
+    elif isinstance(guarantee, Sequence):
+        each = guarantee
+    if len(each) != len(grid.candidates) or not all(isinstance(one, Guarantee) for one in each):
         raise TypeError(NO_GUARANTEE)
-    first: Guarantee = each[0]
-    if len(set(each)) == 1:
-        return first
     together: dict[Guarantee, int] = {}
     for one, share in zip(each, grid.shares, strict=True):
         together[one] = together.get(one, 0) + share
+    if len(together) == 1:
+        return next(iter(together))
     common = math.gcd(*together.values())
     return Mixed(tuple((one, share // common) for one, share in together.items()))
-
-
-def _each(guarantee: object, grid: Grid) -> list[Any]:
-    if isinstance(guarantee, Mapping):
-        if all(isinstance(one, Hashable) and one in guarantee for one in grid.candidates):
-            return [guarantee[one] for one in grid.candidates]
-        raise ValueError(
-            "guarantee must have an entry for every candidate: write {0.1: PureDP(0.5), ..} or one for all"
-        )
-    if isinstance(guarantee, Sequence) and len(guarantee) == len(grid.candidates):
-        return list(guarantee)
-    raise TypeError(NO_GUARANTEE)
 
 
 def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) -> RunLaw:

@@ -8,7 +8,7 @@ import pytest
 
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.utility.lower_bound import (
-    _reached,
+    _reach,
     _windows,
     hubs,
     least_epsilon,
@@ -69,7 +69,7 @@ def test_the_number_of_sets_is_that_of_an_enumeration_and_all_are_within_reach_o
             assert set(np.argsort(-y, kind="stable")[:k]) == set(members)
             assert np.all(y - z >= 0)
             assert np.all(y - z <= distance)
-        reached = _reached(x[:k].astype(np.uint64), x[k:].astype(np.uint64), distance)
+        reached = _reach(x[:k].astype(np.uint64), x[k:].astype(np.uint64), distance)
         number = math.exp(log_paths(reached))
         assert len(found) * (1 - 1e-12) <= number <= len(found)
     log_sets, steps = hubs(x, k)

@@ -34,7 +34,7 @@ def few_will_do(monkeypatch):
 def test_ranks_and_candidates_are_those_of_sorting(shape):
     values = SHAPES[shape]
     counted, order = present(count_scores(values)), descending(values)
-    assert np.array_equal(runs_of(counted).expanded(), values[order])
+    assert np.array_equal(runs_of(counted).expand(), values[order])
     for ranks in (np.arange(D), np.array([7]), np.array([D - 1, 0, D // 2, 1]), np.array([], np.int64)):
         assert np.array_equal(positions_of(counted, ranks), order[ranks])
 

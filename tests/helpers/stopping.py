@@ -63,9 +63,9 @@ def counting():
     from contextlib import contextmanager
 
     import shortlist.cli.output as progress_bar
-    import shortlist.tables.progress as progress
+    import shortlist.tables.duckdb as engine
 
-    progress.EVERY = 0.0
+    engine.EVERY = 0.0
     sent: list[float] = []
 
     def tell(share):

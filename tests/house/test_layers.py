@@ -71,7 +71,7 @@ def test_the_map_in_the_docs_is_current():
     """But for the code lines, which may have moved; `python -m bench size` writes it anew."""
     text = (ROOT / "docs" / "architecture.md").read_text()
     table = text.partition("<!-- size-map -->\n")[2].partition("\n<!-- end")[0].splitlines()
-    assert [names_of(row) for row in table] == [names_of(row) for row in size.map_table()]
+    assert [names_of(row) for row in table] == [names_of(row) for row in size.map_table()], "python -m bench size-map"
 
 
 def names_of(row):

@@ -12,8 +12,8 @@ DOOR = {"top_k", "select", "keys", "quantile", "quote"}
 """What releases a table, and what says before what that would cost."""
 INSIDE = {
     "choose", "execute", "grouped_scores", "query", "sampling", "sources",
-    "tables.candidates", "tables.caps", "tables.count", "tables.files", "tables.frames", "tables.groups",
-    "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
+    "tables.algebra", "tables.count", "tables.duckdb", "tables.frames", "tables.histogram", "tables.question",
+    "tables.values",
 }  # fmt: skip
 """What these calls are made of."""
 DECLARED = {"query.OPTIONS", "query.options_of"}

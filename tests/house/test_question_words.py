@@ -11,7 +11,7 @@ from shortlist import mechanisms
 from shortlist.api import QuantileOptions, SelectOptions, TopKOptions
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
 from shortlist.query import OPTIONS, TABLE_OPTIONS, GroupOptions, options_of
-from shortlist.scores import PlainWords, Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores, ScoresOptions
 
 KINDS = [getattr(mechanisms, name) for name in mechanisms.__all__]
 METHODS = {
@@ -25,7 +25,7 @@ TAKERS = [sl.top_k, sl.select, sl.compare, sl.epsilon_for, sl.plan, *METHODS.val
 
 def test_the_words_are_those_of_scores():
     found = inspect.signature(Scores).parameters
-    assert get_type_hints(PlainWords) == {
+    assert get_type_hints(ScoresOptions) == {
         name: hint for name, hint in get_type_hints(Scores.__init__).items() if name in found and name != "values"
     }
 
@@ -67,7 +67,7 @@ def test_the_words_of_a_table_are_those_of_count_and_how_far_it_is():
 
 @pytest.mark.parametrize("function", TAKERS, ids=lambda one: one.__qualname__)
 def test_whatever_takes_plain_values_takes_these_words_and_no_others(function):
-    words = GroupOptions if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
+    words = GroupOptions if function in (sl.top_k, sl.select) else QuestionOptions  # a table in place of values
     assert function.__annotations__["question"] == f"Unpack[{words.__name__}]"
     assert inspect.unwrap(function).__globals__[words.__name__] is words
 

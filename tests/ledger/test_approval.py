@@ -213,7 +213,7 @@ def test_a_chain_that_goes_around_the_approval_is_refused_by_verify(ledger, user
             patch.setattr("shortlist.ledger.sqlite.user_name", lambda: next(names, "anna"))
             ledger.approve(1)
     with monkeypatch.context() as patch:
-        patch.setattr("shortlist.ledger.sqlite.approved", lambda db, request: True)
+        patch.setattr("shortlist.ledger.sqlite._kinds_of", lambda db, request: {"approval"})
         number = None if forgery == "no request" else 1
         patch.setattr("shortlist.ledger.sqlite.request_for", lambda db, path, said, cost: number)
         if forgery == "no request":

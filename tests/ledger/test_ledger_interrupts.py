@@ -262,7 +262,7 @@ def test_what_was_booked_is_told_by_the_file(made, tmp_path):
 
 def test_the_storm_finds_a_lock_that_stays_held(made, tmp_path, monkeypatch):
     """The test of the tests: with one `end` only, some interrupt leaves the file locked."""
-    ledgers, end = fresh(made, tmp_path), ledger_turn.Turn.end
+    ledgers, end = fresh(made, tmp_path), ledger_turn.SqliteSession.end
 
     def once(turn):
         if turn not in ended:
@@ -273,7 +273,7 @@ def test_the_storm_finds_a_lock_that_stays_held(made, tmp_path, monkeypatch):
     for place in itertools.count(1):
         ledger, ended = next(ledgers), []
         with monkeypatch.context() as patch:
-            patch.setattr(ledger_turn.Turn, "end", once)
+            patch.setattr(ledger_turn.SqliteSession, "end", once)
             interrupt = interrupted(lambda ledger=ledger: ledger.charge(PureDP(1.0)), place)
         if interrupt is None:
             break

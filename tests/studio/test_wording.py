@@ -4,13 +4,13 @@ import re
 from importlib.resources import files
 
 import pytest
+from shortlist.tables.column_names import check_there
 
 import shortlist as sl
 from shortlist.studio.expected import SHAPES, forecast
 from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import Folder, error_text, notes_of
 from shortlist.studio.planner import Planner
-from shortlist.tables.column_names import check_there
 from tests.helpers.studios import QUESTION, Running, fill
 
 

@@ -17,7 +17,9 @@ import pytest
 
 import shortlist as sl
 from shortlist.exact.thresholds import LARGEST_MOST, weight
-from shortlist.tables import caps, frame_caps, sql
+from shortlist.tables import duckdb as sql
+from shortlist.tables import frames
+from shortlist.tables import question as caps
 from shortlist.tables.errors import TableError
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
@@ -75,7 +77,7 @@ def weights_kept(own):
 
 def weights_of(scores) -> dict[Any, int]:
     """Label to weight."""
-    names = scores._capped
+    names = scores._weights
     numbers = np.repeat(names.scores, names.sizes).tolist()
     return dict(zip(names.names(range(len(numbers))), numbers, strict=True))
 
@@ -109,7 +111,7 @@ def test_items_off_the_public_list_use_up_no_cap(engine, tmp_path):
     scores = sl.count(source(engine, rows, tmp_path), user="user", item="item", candidates=listed, most=2)
     wanted = counts_kept(kept_by(rows, most=2, listed=listed))
     assert found(scores) == {label: wanted[label] for label in listed}
-    assert scores._capped is None
+    assert scores._weights is None
     assert repr(scores) == "Scores(6 candidates, most=2, sensitivity=1.0, monotone, add-remove, public)"
 
 
@@ -157,23 +159,23 @@ def test_a_hash_that_says_nothing_moves_nobody_else_either(tmp_path, monkeypatch
         def md5(words, **_):
             return hashlib.md5(b"same")
 
-    monkeypatch.setattr(frame_caps, "hashlib", Same)
+    monkeypatch.setattr(frames, "hashlib", Same)
     for engine in ("polars", "pandas", "pyarrow"):
         assert check_locality(counting(engine, tmp_path), rows) == here
 
 
 def changed(monkeypatch, order, column="0 AS nothing"):
     """The statement that caps, in another order, which may look at a further column of the pairs."""
-    written = sql.capped
+    written = sql.cap_items
 
-    def other(pairs, keys, cap):
-        statement = written(f"SELECT *, {column} FROM ({pairs})", keys, cap)
+    def other(pairs, keys, cap, within=()):
+        statement = written(f"SELECT *, {column} FROM ({pairs})", keys, cap, within)
         found, times = re.subn(r"ORDER BY md5\(.*?\)\), i0", order, statement)
         if times != 1:
             raise ValueError("nothing was changed")
         return found
 
-    monkeypatch.setattr(sql, "capped", other)
+    monkeypatch.setattr(sql, "cap_items", other)
 
 
 SAME = "ORDER BY md5('same'), i0"
@@ -321,7 +323,7 @@ def test_a_backend_without_a_hash_refuses_a_cap_and_makes_no_weights(monkeypatch
     monkeypatch.setattr(type(table.get_backend()), "has_operation", classmethod(lambda *_: False))
     with pytest.raises(TableError, match="has no MD5"):
         sl.count(table, user="user", item="item", most=1)
-    assert sl.count(table, user="user", item="item")._capped is None
+    assert sl.count(table, user="user", item="item")._weights is None
 
 
 def test_weights_are_whole_and_their_squares_add_up_to_one_at_most():
@@ -339,7 +341,7 @@ def test_weights_have_the_scores_of_their_items_beside_them(engine, tmp_path):
     questions: list[dict[str, Any]] = [{}, {"most": 2}]
     for asked in questions:
         scores = sl.count(source(engine, rows, tmp_path), user="user", item="item", **asked)
-        names, counts = present(scores._capped), found(scores)
+        names, counts = present(scores._weights), found(scores)
         positions = [*range(int(names.sizes.sum()))][::-1]
         assert names.counts(positions) == [counts[label] for label in names.names(positions)]
         assert (names.names([]), names.counts([])) == ([], [])

@@ -172,28 +172,27 @@ def test_text_is_equal_only_if_its_bytes_are(how, setting):
 
 def test_ibis_counts_people_without_a_sketch():
     """Its `nunique` is a sketch in ClickHouse and Druid."""
-    from shortlist.tables import ibis as engine
-    from shortlist.tables.ibis_columns import Texts
 
-    rows = ibis.table({"user": "int64", "item": "int64"}, name="rows")
-    question = Question.of("user", "item", None, None)
-    pairs = engine._counted(engine._rows(rows, ["integer"], Texts("clickhouse"), question), question)
+    import narwhals as nw
+
+    from shortlist.tables import algebra
+    from shortlist.tables.ibis import IbisTable
+    from shortlist.tables.question import Plan
+
+    table = IbisTable(ibis.memtable({"user": [1], "item": [2]}))
+    plan = Plan.of(Question.of("user", "item", None, None), table.columns(), None, table.query)
+    pairs = nw.to_native(algebra._count_users(table, table.rows(plan), ["i0"]))
     words = str(ibis.to_sql(pairs, dialect="clickhouse"))
     assert "DISTINCT" in words
     assert "uniq" not in words.lower()
 
 
-def test_ibis_refuses_text_where_texts_that_differ_are_equal():
-    from shortlist.tables.ibis_columns import Texts
-
-    class Table:
-        @staticmethod
-        def get_backend():
-            return type("Backend", (), {"name": "mysql"})
-
+def test_ibis_refuses_text_where_texts_that_differ_are_equal(monkeypatch):
+    backend = ibis.duckdb.connect()
+    rows = backend.create_table("rows", ibis.memtable({"user": [1], "item": ["a"], "number": [2]}))
+    monkeypatch.setattr(type(backend), "name", "mysql")
     with pytest.raises(ValueError, match="takes texts for equal that differ"):
-        Texts.of(Table, needed=True)
-    assert Texts.of(Table, needed=False).backend == "mysql"
+        sl.count(rows, user="user", item="item")
 
 
 def test_ibis_on_sqlite_tells_texts_apart(tmp_path):

@@ -1,10 +1,13 @@
 """What Ibis tables are asked, and what is left of it in their sessions."""
 
 import ibis
+import narwhals as nw
 import pytest
 
 import shortlist as sl
-from shortlist.tables.ibis_columns import passing
+from shortlist.tables.count import open_table
+from shortlist.tables.ibis import IbisTable
+from shortlist.tables.question import Question
 
 ROWS = {"who": list(range(40)), "what": ["a", "b"] * 20, "at": ["g"] * 10 + ["h"] * 30}
 
@@ -36,7 +39,12 @@ def test_where_the_winners_stand_is_not_left_in_a_session(table, by):
 
 
 def ranks(table, beside):
-    return sorted(table.inner_join(beside, table.who == beside.n)["rank"].to_pyarrow().to_pylist())
+    numbers = nw.to_native(beside)
+    return sorted(table.inner_join(numbers, table.who == numbers.n)["rank"].to_pyarrow().to_pylist())
+
+
+def passing(table, columns):
+    return IbisTable(table).passing(columns, None)
 
 
 def test_numbers_are_beside_a_table_only_as_long_as_they_are_asked_for(table):
@@ -64,3 +72,15 @@ def test_an_answer_is_not_lost_where_nothing_can_be_dropped(table, monkeypatch):
     monkeypatch.setattr(type(table.get_backend()), "drop_table", refused)
     with passing(table, {"n": [1], "rank": [2]}) as beside:
         assert ranks(table, beside) == [2]
+
+
+@pytest.mark.parametrize("by", [{}, {"by": "at", "groups": ["g", "h"]}], ids=["one list", "groups"])
+def test_candidates_that_change_after_the_charge_are_not_drawn_from(table, by):
+    """Two of two cost nothing; two of three would be a release that nobody paid for."""
+    backend = table.get_backend()
+    listed = backend.create_table("listed", ibis.memtable({"what": ["a", "b"]}).to_pyarrow())
+    opened = open_table(table, Question.of("who", "what", None, None, **by), listed)
+    assert len(opened.schema()) == 2
+    backend.insert("listed", ibis.memtable({"what": ["c"]}).to_pyarrow())
+    counted = opened.count().as_public() if not by else opened.count()["g"].as_public()
+    assert set(counted.labels) == {"a", "b"}

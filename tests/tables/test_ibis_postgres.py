@@ -16,7 +16,7 @@ import psycopg
 
 import shortlist as sl
 from shortlist import PureDP
-from shortlist.tables import caps
+from shortlist.tables import question as caps
 from shortlist.tables.errors import TableError
 from tests.helpers.support import in_suite
 from tests.helpers.typed import present
@@ -111,7 +111,7 @@ def test_only_scores_and_winners_reach_this_process(loaded, wire):
     wire.cells = 0
     release = sl.top_k(table, 5, user="user", item="item", epsilon=5.0, candidates=[*counts, "never"])
     assert len(present(release.items)) == 5
-    assert wire.cells == 2 * len({*counts.values(), 0}) + 5 + 2, "how many candidates there are, twice"
+    assert wire.cells == 3 * len({*counts.values()}) + 2 * 5, "sizes of classes, and winners with their places"
 
 
 @pytest.mark.parametrize("kind", ["text COLLATE caseless", "citext"])
@@ -135,7 +135,7 @@ def test_caps_keep_what_plain_python_keeps(loaded):
     for asked in ({"most": 2}, {}, {"most": 2, "candidates": ["tea", *counts_of(rows)]}):
         here, there = (sl.count(one, user="user", item="item", **asked) for one in (rows, table))
         assert found(there) == found(here)
-        if there._capped is not None:
+        if there._weights is not None:
             assert weights_of(there) == weights_of(here)
     less = sl.count(table.filter(table.user != 3), user="user", item="item", most=2)
     assert found(less) == counts_kept(kept_by(rows.filter(pl.col("user") != 3), most=2))

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 import shortlist as sl
-from shortlist.tables.packed import read
+from shortlist.tables.dialect import read
 from tests.helpers.terminal import called
 
 ROWS = b"user,item\n" + b"".join(b"%d,tea\n" % n for n in range(2000))

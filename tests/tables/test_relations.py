@@ -55,7 +55,7 @@ def test_work_that_is_stopped_leaves_no_counts_behind(connection, monkeypatch, a
             return result
 
         with monkeypatch.context() as patch:
-            patch.setattr("shortlist.tables.relations.in_one_sentence", stopping)
+            patch.setattr("shortlist.tables.duckdb.in_one_sentence", stopping)
             try:
                 sl.count(connection.table("rows"), user="who", item="what", **ASKED[asked])
                 stopped = False

@@ -14,8 +14,8 @@ from shortlist import mechanisms
 from shortlist._arrays import Runs
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanism, OneshotTopK, SparseVector
 from shortlist.scores import Remote
-from shortlist.tables import sql
-from shortlist.tables.remote_scores import Held
+from shortlist.tables import duckdb as engines
+from shortlist.tables.histogram import Histogram, Ranking
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 from tests.tables.tables import source
@@ -32,11 +32,12 @@ class Counted:
         self.asked = []
 
     def classes(self, column="score"):
-        return list(self.held)
+        scores, sizes = np.array(self.held, np.int64).T
+        return np.zeros_like(scores), scores, sizes
 
     def winners(self, places, column="score"):
         self.asked += places
-        return [(f"{score}/{rank}",) for score, rank in places]
+        return [(f"{score}/{rank}",) for _, score, rank in places]
 
     def counts(self, places):
         raise AssertionError("nobody asks for these")
@@ -51,7 +52,7 @@ def scores_of(classes, public=True):
         "frame": None,
         "columns": (),
     }
-    return engine, sl.Scores._of_table(Remote(Held.of(engine)), public=public, **question)
+    return engine, sl.Scores._of_table(Remote(Ranking(Histogram(engine, 1), 0)), public=public, **question)
 
 
 def draws(scores, mechanism, n, seed):
@@ -132,21 +133,19 @@ def test_the_guard_draws_from_runs_under_every_budget(budget, k):
 def test_runs_read_like_the_array_they_stand_for():
     runs = Runs.of(np.array([9, 4, 0]), np.array([2, 3, 1]))
     plain = np.array([9, 9, 4, 4, 4, 0])
-    assert runs.expanded().tolist() == plain.tolist()
+    assert runs.expand().tolist() == plain.tolist()
     assert len(runs) == 6
     assert [runs[i] for i in range(6)] == plain.tolist()
     for start in range(6):
-        assert runs[start:].expanded().tolist() == plain[start:].tolist()
+        assert runs[start:].expand().tolist() == plain[start:].tolist()
         assert runs[:start].tolist() == plain[:start].tolist()
     rising = runs.map(lambda values: -values)
     for side in ("left", "right"):
         probes = np.array([-10, -9, -5, -4, 0, 1])
         assert rising.searchsorted(probes, side=side).tolist() == np.searchsorted(-plain, probes, side=side).tolist()
     assert len(Runs.of(np.array([], np.int64), np.array([], np.int64))) == 0
-    assert Runs.of(np.array([2**40]), np.array([2])).expanded().dtype == np.int64
-    assert (
-        Runs.of(np.array([-(2**63)]), np.array([2])).expanded().tolist() == [-(2**63)] * 2
-    )  # it has no absolute value
+    assert Runs.of(np.array([2**40]), np.array([2])).expand().dtype == np.int64
+    assert Runs.of(np.array([-(2**63)]), np.array([2])).expand().tolist() == [-(2**63)] * 2  # it has no absolute value
 
 
 def test_only_winners_are_asked_for():
@@ -209,7 +208,7 @@ def test_utility_of_counted_scores_needs_as_public():
 def test_only_the_histogram_and_the_winners_leave_duckdb(engine, tmp_path, monkeypatch):
     rows = pl.DataFrame({"user": range(3000), "item": [f"item {n % 500}" for n in range(3000)]})
     cells = []
-    made = sql.DuckDBCounts
+    made = engines.Rows
 
     def noting(run, *rest):
         def noted(statement):
@@ -220,12 +219,12 @@ def test_only_the_histogram_and_the_winners_leave_duckdb(engine, tmp_path, monke
 
         return made(noted, *rest)
 
-    monkeypatch.setattr(sql, "DuckDBCounts", noting)
+    monkeypatch.setattr(engines, "Rows", noting)
     scores = sl.count(
         source(engine, rows, tmp_path), user="user", item="item", candidates=["item 7", *map(str, range(99))]
     )
     release = sl.top_k(scores, 4, epsilon=1.0)
-    assert cells[-2:] == [2 * 2, 4]  # two distinct scores, four names
+    assert cells[-2:] == [3 * 1, 2 * 4]  # one score that is not 0, four names and their places
     assert len(present(release.items)) == 4
 
 

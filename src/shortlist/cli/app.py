@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from shortlist._files import sweep
-from shortlist._runtime import MissingPackageError, late, version
+from shortlist._runtime import MissingPackageError, lazy_import, version
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe, without_passwords
 from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
@@ -235,7 +235,7 @@ def main_options(
     approval, 5 if it is not known whether a charge was booked, 130 after Ctrl-C.
     """
     if context.invoked_subcommand in TABLES:
-        context.default_map = dict.fromkeys(TABLES, late("shortlist.cli.releases", "read_defaults")())
+        context.default_map = dict.fromkeys(TABLES, lazy_import("shortlist.cli.releases", "read_defaults")())
 
 
 app = typer.Typer(

@@ -7,21 +7,21 @@ import math
 import os
 import sys
 from dataclasses import asdict
+from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from shortlist._text import csv_table, json_line, terminal_safe, text_table
-from shortlist.accounting.checks import number_text
+from shortlist.accounting.checks import SAME, number_text
 from shortlist.accounting.curves import largest_range
 from shortlist.cli import output
 from shortlist.cli.output import Json, argument, flag, option
-from shortlist.ledger.chain import LedgerEntry, user_name
-from shortlist.ledger.filter import DELTA, decimal_of
-from shortlist.ledger.ledger import of_server, on_server, shown_path
-from shortlist.ledger.sqlite import WAIT
-from shortlist.pages.ledger_page import cost_in_words, ledger_columns
+from shortlist.ledger.chain import WAIT, LedgerEntry, user_name
+from shortlist.ledger.filter import HAIR
+from shortlist.ledger.ledger import of_server, on_server, public_path
+from shortlist.pages.ledger_page import DELTA, cost_in_words, ledger_columns
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
 from shortlist.privacy import ZCDP, Ledger, LedgerError
 
@@ -143,7 +143,7 @@ def init(
         with contextlib.suppress(LedgerError):  # there is none, for this role
             there = bool(Ledger(path))
     if there:
-        raise LedgerError(f"{shown_path(path)} is there already: choose another path, or see `shortlist ledger show`")
+        raise LedgerError(f"{public_path(path)} is there already: choose another path, or see `shortlist ledger show`")
     made = Ledger(
         path, budget=budget, split=split, order=order, approval=approval, allow_mixed_neighbors=allow_mixed_neighbors
     )
@@ -356,3 +356,22 @@ def export(
         echo_ledger(ledger, columns)
     else:
         sys.stdout.write(csv_table(columns))
+
+
+ROUNDED = Fraction(1, 2**50)
+"""A share that is so near to a decimal, relatively, is that decimal but for the rounding of floats."""
+
+
+def decimal_of(size: float, releases: int) -> float:
+    """The decimal to ask for in place of a share of that size; the share itself where it is not one but for rounding.
+
+    A fifth of 1 is a hair less than the float 0.2. Who asks for 0.2 five times gets it four times, and the last time
+    what is left (`within`), so that the budget is kept and nothing is booked for less than was drawn.
+
+    >>> decimal_of(0.19999999999999998, 5), decimal_of(3 / 13, 13)
+    (0.2, 0.23076923076923078)
+    """
+    decimal = float(f"{size:.{SAME}g}")
+    more = Fraction(decimal) - Fraction(size)
+    fits = abs(more) <= ROUNDED * Fraction(decimal) and releases * more <= HAIR * Fraction(decimal)
+    return decimal if fits else size

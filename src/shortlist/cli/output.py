@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from shortlist._files import checked_target, write_whole
+from shortlist._files import resolve_target, write_whole
 from shortlist._text import terminal_safe
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 
@@ -259,7 +259,7 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Ite
         raise FileNotFoundError(f"{folder} is not there: {option} needs a folder to write to")
     if not (_new_or_regular(path) and os.access(folder, os.W_OK)):
         raise PermissionError(f"{path} cannot be written")
-    checked_target(path)
+    resolve_target(path)
     if any(_is_same(path, other) for other in inputs):
         raise typer.BadParameter(
             f"{option} must be a file of its own, not one that the command reads or writes: {path}"

@@ -32,7 +32,7 @@ from shortlist.privacy import ZCDP, ApprovalNeeded, BudgetExceeded, Ledger, Ledg
 from shortlist.query import OPTIONS, options_of
 from shortlist.release import FIGURES, GroupedRelease, Release
 from shortlist.scores import read_bound
-from shortlist.tables.file_sources import files_at
+from shortlist.tables.files import files_at
 
 BETWEEN = "|"
 """Stands between the parts of a key, where several columns make it."""

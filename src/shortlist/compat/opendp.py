@@ -60,7 +60,7 @@ def measurement(
         dp: Any = import_module("opendp.prelude")
     except ImportError as missing:
         raise ImportError("measurement needs OpenDP: pip install opendp") from missing
-    measure, loss = _measured(dp, mechanism)
+    measure, loss = _loss_of(dp, mechanism)
 
     def draw(values: Any) -> list[int]:
         release = mechanism.release(Scores(list(values), sensitivity=sensitivity, monotone=monotone))
@@ -77,7 +77,7 @@ def measurement(
     return dp.m.make_user_measurement(domain, metric, measure, draw, price, TO="Vec<i32>")
 
 
-def _measured(dp: Any, mechanism: Mechanism) -> tuple[Any, Any]:
+def _loss_of(dp: Any, mechanism: Mechanism) -> tuple[Any, Any]:
     """OpenDP's measure, and the distance in it."""
     promise = mechanism.guarantee
     if isinstance(promise, PureDP):

@@ -9,16 +9,31 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from shortlist._runtime import version
+from shortlist._signals import COMMAND
 from shortlist.errors import Text, bad_type, bad_value
-from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, Currency, State, Terms, fits, is_exact, relation_of
+from shortlist.ledger.filter import (
+    CURRENCIES,
+    ZERO,
+    Amounts,
+    Currency,
+    State,
+    Terms,
+    admit,
+    check_neighbors,
+    first_fitting,
+    fits,
+    is_exact,
+    refund_of,
+    relation_of,
+)
 
 
 class LedgerError(Exception):
@@ -101,7 +116,7 @@ class ApprovalNeeded(Exception):  # noqa: N818 - the name users read
         )
 
 
-def damaged(path: str, how: str) -> LedgerError:
+def damage_error(path: str, how: str) -> LedgerError:
     """The error for a ledger that is not what was written, with what to do."""
     return LedgerError(
         f"{path} is damaged or was edited: {how}. Go on from a good copy whose head you know, or start a new ledger "
@@ -115,6 +130,8 @@ def check_open(path: str, here: State) -> None:
         raise LedgerError(f"{path} was closed for good and books nothing more: {here.closed}")
 
 
+WAIT = 600.0
+"""Seconds to wait for another process before giving up with an error; one charge holds the lock for milliseconds."""
 MOST_ENTRIES = 2**53
 LONGEST_TERMS = 100_000
 """Characters of the terms, which take some hundreds."""
@@ -165,7 +182,7 @@ class LedgerEntry:
         """The neighboring relation that a charge states; "" for a charge that states none, and for other entries."""
         return relation_of(self.unit) if self.kind == "charge" else ""
 
-    def chained(self, previous: str) -> str:
+    def chain_hash(self, previous: str) -> str:
         """SHA-256 over the previous hash and this row without its own; with its facts, where it has them."""
         facts = () if self.who is None else (self.who, self.source, self.request)
         return digest(previous, *self.columns()[:-1], *facts)
@@ -196,11 +213,11 @@ class Origin:
     def of(cls, content: object, path: str) -> Self:
         """From the terms as they are kept, if their limits keep their budget."""
         if not isinstance(content, str) or len(content) > LONGEST_TERMS:
-            raise damaged(path, "its terms cannot be read")
+            raise damage_error(path, "its terms cannot be read")
         try:
             return cls(Terms.from_json(json.loads(content)), digest(content))
         except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
-            raise damaged(path, "its terms cannot be read, or admit more than its budget") from None
+            raise damage_error(path, "its terms cannot be read, or admit more than its budget") from None
 
     @property
     def start(self) -> State:
@@ -220,7 +237,7 @@ class Origin:
             check_link(ends[1], before, path)
         if last.number > 1:
             if last.number - 1 not in ends:
-                raise damaged(path, "entries are missing")
+                raise damage_error(path, "entries are missing")
             before = state_after(ends[last.number - 1], charges - (last.kind == "charge"))
         check_link(last, before, path)
         refunded = None if last.refund_of is None else ends.get(last.refund_of)
@@ -245,8 +262,8 @@ def digest(*content: str | int | None) -> str:
 
 def check_link(entry: LedgerEntry, before: State, path: str) -> None:
     """Refuse an entry that does not follow the one before it."""
-    if entry.number != before.number + 1 or entry.hash != entry.chained(before.head):
-        raise damaged(path, f"entry {entry.number} does not follow the entry before it")
+    if entry.number != before.number + 1 or entry.hash != entry.chain_hash(before.head):
+        raise damage_error(path, f"entry {entry.number} does not follow the entry before it")
 
 
 def replay_entry(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry | None, path: str) -> State:
@@ -272,7 +289,7 @@ def replay_entry(entry: LedgerEntry, before: State, terms: Terms, charge: Ledger
     if before.closed and entry.kind != "moved":
         allowed = False
     if not allowed or total.as_text() != (entry.total_epsilon, entry.total_curve, entry.total_delta):
-        raise damaged(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
+        raise damage_error(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
     return state_after(entry, charges, before.neighbors)
 
 
@@ -303,7 +320,7 @@ def entry_of(row: tuple[Any, ...], path: str) -> LedgerEntry:
         and all(map(is_exact, row[10:16]))
     ):
         return LedgerEntry(**dict(zip((*NAMES, *FACTS), row, strict=True)))
-    raise damaged(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
+    raise damage_error(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
 
 
 LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000, "source": 10_000}
@@ -432,12 +449,178 @@ class Replay:
         elif entry.kind == "approval":
             request = self._waiting.pop(number, None)
             if request is None or request.who == entry.who:
-                raise damaged(self._path, f"entry {entry.number} approves no request of another user")
+                raise damage_error(self._path, f"entry {entry.number} approves no request of another user")
             self._approved[number] = request
         elif entry.kind == "charge":
             request = self._approved.pop(number, None)
             if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
-                raise damaged(self._path, f"entry {entry.number} was not approved")
+                raise damage_error(self._path, f"entry {entry.number} was not approved")
             limit = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
             if request.amounts != ZERO and not entry.amounts.within(limit):
-                raise damaged(self._path, f"entry {entry.number} costs more than was approved")
+                raise damage_error(self._path, f"entry {entry.number} costs more than was approved")
+
+
+BATCH = 5_000
+"""Entries that are verified in one transaction: charges in between need not wait for it."""
+MISTAKES = {
+    "SL005": "this reservation is not in the ledger: refund what reserve returned, as the role that reserved",
+    "SL006": "this reservation was refunded already: a refund is given once",
+    "SL007": "kept must not be more than was reserved: reserve the worst case before the call",
+    "SL008": "$request must be the number of an entry that asks for approval: see `shortlist ledger show`",
+    "SL009": "entry {number} was approved already",
+    "SL010": "entry {number} must be approved by another user than the one who asked",
+    "SL011": "somebody has just charged this ledger for other neighbors than this charge is for; ask again to see them",
+}
+"""What a caller did wrong, by the code that a server has for it."""
+
+Session = TypeVar("Session")
+Found = TypeVar("Found")
+Write = Callable[[Session, State], State]
+Words = Mapping[str, Any]
+Charged = tuple[State, int | None]
+"""Where a ledger stands after a charge, or the number of the entry that waits for an approval in its place."""
+
+
+class Store(Generic[Session]):
+    """The entries of one ledger, in a file or on a server, and what is done to them, each in one transaction.
+
+    A kind of store says how a transaction is run, and how it reads and writes rows.
+    """
+
+    __slots__ = ("origin", "path", "seen", "tried", "wait")
+    origin: Origin
+    path: str
+    seen: State
+    """Where the ledger stood when this object looked last."""
+    tried: str | None
+    """What the last charge is found by, if it came so far."""
+    wait: float
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
+        def find(self, token: str) -> LedgerEntry | None: ...
+        def _read(self, work: Callable[[Session, State], Found]) -> Found: ...
+        def _write(self, work: Write[Session], *, number: int = 0, closed: bool = False) -> State: ...
+        def _rows(self, session: Session, first: int, last: int) -> list[LedgerEntry]: ...
+        def _charge(self, session: Session, before: State, cost: Amounts, said: Words) -> Charged: ...
+        def _refund(self, session: Session, before: State, charge: LedgerEntry, back: Amounts, said: str) -> State: ...
+        def _approve(self, session: Session, before: State, request: int) -> State: ...
+        def _close(self, session: Session, before: State, kind: str, reason: str, target: str) -> State: ...
+
+    def check_whole(self) -> None:
+        """Raise LedgerError if what holds the entries finds itself out of order."""
+
+    def share(self, role: str, *, allowed: bool) -> None:
+        """Let a role of the server charge and read this ledger, or no longer."""
+        raise ValueError("a ledger in a file has no roles: whoever may write the file may charge; see chmod")
+
+    def close_connections(self) -> None:
+        """Close what is held open between calls."""
+
+    def _check_same(self, same: bool, there: bool) -> None:
+        """Refuse a ledger that is not the one that was opened, or that has gone back since."""
+        if not same:
+            raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
+        if not there:
+            raise damage_error(self.path, "entries have vanished since it was opened")
+
+    def state(self) -> State:
+        """Where it stands."""
+        return self._read(lambda _, here: here)
+
+    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
+        """Charge the first offer that fits; (where the ledger stands, which offer that was).
+
+        Raises
+        ------
+        ApprovalNeeded
+            in a ledger with approval, if no request for it was approved: the request is noted, if it is new.
+        """
+        COMMAND.check()  # a signal that came while a library worked: nothing is charged then
+        self.tried, terms = None, self.origin.terms
+        which = 0
+        waits: int | None = None
+
+        def work(session: Session, before: State) -> State:
+            nonlocal which, waits
+            which = first_fitting(terms, before, [cost for cost, _ in offers])
+            cost, said = offers[which]
+            check_neighbors(terms, before, said["unit"])
+            admit(terms, before, cost)
+            after, waits = self._charge(session, before, cost, said)
+            return after
+
+        after = self._write(work)
+        if waits is not None:
+            raise ApprovalNeeded(self.path, waits)
+        return after, which
+
+    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
+        """Give back what a charge has beyond `spent`: by what the ledger says of it, not by what memory does."""
+
+        def work(session: Session, before: State) -> State:
+            rows = self._rows(session, number, number)
+            if [(row.hash, row.kind) for row in rows] != [(hash, "charge")]:
+                raise ValueError(MISTAKES["SL005"])
+            back = refund_of(rows[0].amounts, spent, rows[0].refundable.split())
+            return self._refund(session, before, rows[0], back, said)
+
+        return self._write(work)
+
+    def approve(self, request: object) -> None:
+        """Note that the user who runs this approves a request of another one."""
+        if type(request) is not int or not 1 <= request <= MOST_ENTRIES:
+            raise bad_value(MISTAKES["SL008"])
+        number = request
+        self._write(lambda session, before: self._approve(session, before, number), number=number)
+
+    def close(self, kind: str, reason: str, target: str) -> None:
+        """Charge nothing from now on. It is on the disk when this returns."""
+        self._write(lambda session, before: self._close(session, before, kind, reason, target), closed=kind == "moved")
+
+    def after(self, number: int, most: int) -> list[LedgerEntry]:
+        """The entries after the one with this number, at most so many, in order."""
+        return self._read(lambda session, _: self._rows(session, number + 1, min(number + most, MOST_ENTRIES)))
+
+    def newest(self, most: int) -> list[LedgerEntry]:
+        """The last entries, in order."""
+
+        def work(session: Session, here: State) -> list[LedgerEntry]:
+            rows: list[LedgerEntry] = []
+            while len(rows) < min(most, here.number):
+                first = rows[-1].number + 1 if rows else here.number + 1 - min(most, here.number)
+                more = self._rows(session, first, here.number)
+                if not more:
+                    raise damage_error(self.path, "entries are missing")
+                rows += more
+            return rows
+
+        return self._read(work)
+
+    def verify(self, head: str | None) -> int:
+        """Return how many entries there are, if all follow from one another, and from a `head` that was kept, if any.
+
+        Raises
+        ------
+        LedgerError
+            naming the first entry that is wrong.
+        """
+        before = self.state()
+        self.check_whole()
+        walk = Replay(self.origin, self.path)
+        present = head in (None, walk.here.head)
+        while batch := self.after(walk.here.number, BATCH):
+            walk.take(batch)
+            present = present or any(entry.hash == head for entry in batch)
+        if walk.here.number < before.number:
+            raise damage_error(self.path, "entries vanished while it was read")
+        now = self.state()
+        if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
+            raise damage_error(
+                self.path, "the neighboring relation that it keeps to is not that of its first charge that states one"
+            )
+        if not present:
+            raise damage_error(self.path, "entries after the head you kept have vanished")
+        return walk.here.number

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Self, TypeVar
 
-from shortlist.accounting.checks import SAME, number, number_text, up
+from shortlist.accounting.checks import number, number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import bisect, neighbours
@@ -204,7 +204,7 @@ def _cost_of_part(part: Guarantee, order: float | None) -> Amounts:
     return Amounts(epsilon, curve, delta)
 
 
-def kept_of(actual: Guarantee, order: float | None) -> Amounts:
+def outcome_cost(actual: Guarantee, order: float | None) -> Amounts:
     """What a reservation keeps: of an `ExPost` outcome its realised cost, in rule (a) alone; else the whole cost."""
     return Amounts(Fraction(actual.cost), None, Fraction(0)) if isinstance(actual, ExPost) else cost_of(actual, order)
 
@@ -230,8 +230,9 @@ def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> 
     ValueError
         if more is kept than was reserved: the worst case was not reserved.
     """
-    epsilon = _given_back(reserved.epsilon, cost.epsilon) if "pure" in currencies else Fraction(0)
-    curve = _given_back(reserved.curve, cost.curve) if "zcdp" in currencies else Fraction(0)
+    left = reserved - cost
+    epsilon = (left.epsilon or Fraction(0)) if "pure" in currencies else Fraction(0)
+    curve = (left.curve or Fraction(0)) if "zcdp" in currencies else Fraction(0)
     if epsilon < 0 or curve < 0 or cost.delta > reserved.delta:
         raise ValueError("kept must not be more than was reserved: reserve the worst case before the call")
     return Amounts(epsilon, curve, Fraction(0))
@@ -240,12 +241,10 @@ def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> 
 def balance(amounts: Amounts, order: float | None, *, left: bool = False) -> Balance:
     """Amounts as floats: rounded up, or down for what is left."""
 
-    def rounded(exact: Fraction) -> float:
-        return 0.0 - up(-exact) if left else up(exact)
-
-    epsilon, curve = (None if one is None else rounded(one) for one in (amounts.epsilon, amounts.curve))
+    to_float = down if left else up
+    epsilon, curve = (None if one is None else to_float(one) for one in (amounts.epsilon, amounts.curve))
     rho, renyi = (curve, None) if order is None else (None, curve)
-    return Balance(epsilon, rho, renyi, rounded(amounts.delta))
+    return Balance(epsilon, rho, renyi, to_float(amounts.delta))
 
 
 def left_of(limits: Amounts, total: Amounts) -> Amounts:
@@ -263,10 +262,6 @@ def _sum(first: Fraction | None, second: Fraction | None) -> Fraction | None:
 
 def _within(total: Fraction | None, limit: Fraction | None) -> bool:
     return total is not None and limit is not None and total <= limit
-
-
-def _given_back(reserved: Fraction | None, cost: Fraction | None) -> Fraction:
-    return Fraction(0) if reserved is None or cost is None else reserved - cost
 
 
 KINDS: dict[str, Callable[..., PureDP | ZCDP | ApproxDP]] = {"PureDP": PureDP, "ZCDP": ZCDP, "ApproxDP": ApproxDP}
@@ -399,10 +394,10 @@ class Terms:
     def __str__(self) -> str:
         said = (("split", self.split), ("order", self.order))
         words = [str(self.budget), *(f"{name} {value:g}" for name, value in said if value is not None)]
-        return ", ".join(filter(None, [*words, self.mixed_words, self.approval_words]))
+        return ", ".join(filter(None, [*words, self.relation_words, self.approval_words]))
 
     @property
-    def mixed_words(self) -> str:
+    def relation_words(self) -> str:
         """That charges of both neighboring relations are added up, if they are."""
         return "charges of both neighboring relations are added up" if self.mixed else ""
 
@@ -430,7 +425,7 @@ def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fracti
     return max(_down(_divergence(epsilon, delta, best) / Fraction(best)), Fraction(0))
 
 
-def converted_epsilon(curve: Fraction, delta: Fraction, order: float | None) -> float:
+def epsilon_of_curve(curve: Fraction, delta: Fraction, order: float | None) -> float:
     """The epsilon that a sum of rho, or of Renyi divergence at `order`, has at this delta; rounded up."""
     if not curve:
         return 0.0
@@ -573,7 +568,7 @@ class Standing:
             booked = up(here.total.curve or Fraction(0))
             return cls("rho", booked, budget.rho, budget.delta, here.charges, left)
         delta = budget.delta if isinstance(budget, ApproxDP) else 0.0
-        return cls("epsilon", _booked_epsilon(terms, here.total), budget.epsilon, delta, here.charges, left)
+        return cls("epsilon", _epsilon_of_charges(terms, here.total), budget.epsilon, delta, here.charges, left)
 
     @property
     def share(self) -> float:
@@ -601,19 +596,19 @@ class Standing:
     @property
     def admits(self) -> str:
         """What a pure charge may still be, in words."""
-        if self.used_up:
+        if self.nothing_left:
             return "no further charge would be admitted"
         return f"a charge of up to epsilon {self.left_text} would still be admitted"
 
     @property
-    def used_up(self) -> bool:
+    def nothing_left(self) -> bool:
         """Whether nothing is left, or what rounding left over."""
         return not self.left or (self.currency == "epsilon" and self.left < HAIR * Fraction(self.of))
 
     @property
     def left_text(self) -> str:
         """The epsilon that is left, in four digits: one that a release may ask for (`Ledger.within`)."""
-        if self.used_up:
+        if self.nothing_left:
             return "nothing"
         text = number_text(self.left, up=False, same=True)
         meant = (1 - HAIR) * Fraction(float(text)) <= Fraction(self.left)
@@ -625,37 +620,7 @@ class Standing:
         return f" (to the last digit: {self.left!r})" if close else ""
 
 
-DELTA = "\ndelta: "
-"""How the line about delta begins."""
-
-
-def describe_ledger(terms: Terms, closed: str, here: State) -> str:
-    """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
-    standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
-    stands = "; ".join(filter(None, [closed, str(standing), terms.mixed_words, "" if closed else terms.approval_words]))
-    return f"{stands}{DELTA}{delta}" if delta else stands
-
-
-def _describe_delta(terms: Terms, here: State) -> str:
-    """How much of its delta a ledger still gives to answers that need one; empty if it has none, or is closed."""
-    budget, share = terms.budget, terms.limits.delta
-    if isinstance(budget, PureDP) or not budget.delta or here.closed:
-        return ""
-    limits, whole = terms.limits_for(here.total, ZERO, first=False), Fraction(budget.delta)
-    left, all_of_it = limits.delta - here.total.delta, number_text(budget.delta)
-    part = number_text(down(share), up=False)
-    other = f"the other {number_text(up(whole - share))} lets many small charges add up to less"
-    if 0 < share < whole and not here.charges:
-        return f"names from the data need one: the first charge may have all of {all_of_it}, later ones {part}; {other}"
-    if left < HAIR * whole:
-        return f"none of {all_of_it} is left for answers that need one, as names from the data do"
-    amount = number_text(down(left), up=False)
-    if limits.delta < whole:
-        return f"{amount} is left of the {part} for answers that need one, as names from the data do; {other}"
-    return f"{amount} is left of {all_of_it} for answers that need one, as names from the data do"
-
-
-def _booked_epsilon(terms: Terms, total: Amounts) -> float:
+def _epsilon_of_charges(terms: Terms, total: Amounts) -> float:
     """The epsilon of what is booked, by the rule that says less; rounded up, and never above the budget's."""
     most = terms.budget.epsilon if isinstance(terms.budget, PureDP | ApproxDP) else math.inf
     sums = [most]
@@ -664,7 +629,7 @@ def _booked_epsilon(terms: Terms, total: Amounts) -> float:
     limits = terms.limits_for(total, ZERO, first=False)
     if isinstance(terms.budget, ApproxDP) and limits.curve and total.curve is not None and total.curve <= limits.curve:
         slack = Fraction(terms.split or 0) * Fraction(terms.budget.delta)
-        sums.append(converted_epsilon(total.curve, slack, terms.order))
+        sums.append(epsilon_of_curve(total.curve, slack, terms.order))
     return min(sums)
 
 
@@ -741,7 +706,7 @@ def admit(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amounts]
     """
     if (sums := sums_after(terms, before, cost)) is not None:
         return sums
-    spent, left = spent_of(terms, before.total), left_of_terms(terms, before.total)
+    spent, left = balance_of(terms, before.total), balance_left(terms, before.total)
     price = balance(cost.where(terms.limits), terms.order)
     here = Standing.of_state(terms, before)
     left_over = f"{here}{here.to_the_last_digit(price.epsilon)}{_about_delta(terms, before, cost)}"
@@ -770,7 +735,7 @@ def check_neighbors(terms: Terms, before: State, unit: str) -> None:
 def after_charge(terms: Terms, before: State, *guarantees: Guarantee, unit: str = "") -> State:
     """Where a ledger would stand after a charge of the first that has room.
 
-    It raises as `check_neighbors`, `countable` and `admitted` do.
+    It raises as `check_neighbors`, `countable_costs` and `admit` do.
     """
     check_neighbors(terms, before, unit)
     costs = [cost for _, cost in countable_costs(terms, guarantees)]
@@ -869,19 +834,15 @@ def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:
     return words
 
 
-def spent_of(terms: Terms, total: Amounts) -> Balance:
+def balance_of(terms: Terms, total: Amounts) -> Balance:
     """The filter's sums, rounded up."""
     return balance(total, terms.order)
 
 
-def left_of_terms(terms: Terms, total: Amounts) -> Balance:
+def balance_left(terms: Terms, total: Amounts) -> Balance:
     """What each rule still admits, rounded down."""
     limits = terms.limits_for(total, ZERO, first=False)
     return balance(left_of(limits, total.where(limits)), terms.order, left=True)
-
-
-ROUNDED = Fraction(1, 2**50)
-"""A share that is so near to a decimal, relatively, is that decimal but for the rounding of floats."""
 
 
 def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP | ApproxDP | ZCDP:
@@ -915,18 +876,3 @@ def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP |
     if not epsilon:
         raise ValueError("nothing is left to divide: make a new ledger for what is to come")
     return with_epsilon(epsilon)
-
-
-def decimal_of(size: float, releases: int) -> float:
-    """The decimal to ask for in place of a share of that size; the share itself where it is not one but for rounding.
-
-    A fifth of 1 is a hair less than the float 0.2. Who asks for 0.2 five times gets it four times, and the last time
-    what is left (`within`), so that the budget is kept and nothing is booked for less than was drawn.
-
-    >>> decimal_of(0.19999999999999998, 5), decimal_of(3 / 13, 13)
-    (0.2, 0.23076923076923078)
-    """
-    decimal = float(f"{size:.{SAME}g}")
-    more = Fraction(decimal) - Fraction(size)
-    fits = abs(more) <= ROUNDED * Fraction(decimal) and releases * more <= HAIR * Fraction(decimal)
-    return decimal if fits else size

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self
 
-from shortlist._runtime import late
+from shortlist._runtime import forward, lazy_import
 from shortlist._text import kind_of_words
 from shortlist.accounting.checks import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_value
 from shortlist.ledger.chain import (
     MOST_ENTRIES,
+    WAIT,
     LedgerEntry,
     LedgerError,
-    Replay,
+    Store,
     check_open,
     check_path,
     check_text,
     check_token,
-    damaged,
     describe_charge,
 )
 from shortlist.ledger.filter import (
@@ -31,25 +31,18 @@ from shortlist.ledger.filter import (
     State,
     Terms,
     after_charge,
+    balance_left,
+    balance_of,
     clip_to_left,
     countable_costs,
-    describe_ledger,
     first_admitted,
-    kept_of,
-    left_of_terms,
+    outcome_cost,
     share_of,
-    spent_of,
 )
-from shortlist.ledger.sqlite import WAIT, SqliteStore, make
 
-if TYPE_CHECKING:
-    from shortlist.ledger.postgres import PostgresStore
-
-    Store: TypeAlias = SqliteStore | PostgresStore
-
+PAGES = "shortlist.pages.ledger_page"
+"""What writes about a ledger for people. It is loaded when somebody reads: no charge depends on it."""
 SCHEMES = ("postgresql://", "postgres://")
-BATCH = 5_000
-"""Entries that are verified in one transaction: charges in between need not wait for it."""
 
 
 def on_server(path: object) -> bool:
@@ -60,51 +53,27 @@ def on_server(path: object) -> bool:
 def of_server(name: str) -> Any:
     """Return a name of the module for servers, if its library is installed."""
     try:
-        return late("shortlist.ledger.postgres", name)
+        return lazy_import("shortlist.ledger.postgres", name)
     except ImportError:
         pass
     raise LedgerError("a ledger on a server needs psycopg: pip install 'shortlist[postgres]'")
 
 
-def shown_path(path: str) -> str:
+def public_path(path: str) -> str:
     """A path or an address for people: without what may be a password."""
     return str(of_server("Address").of(path)) if on_server(path) else path
 
 
-def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store:
+def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store[Any]:
     """Open the ledger there; if there is none, make it with these terms."""
     if on_server(path):
-        store: PostgresStore = of_server("PostgresStore").at(path, wait, terms)
+        store: Store[Any] = of_server("PostgresStore").at(path, wait, terms)
         return store
     place = check_path(path)
     if terms is not None and not os.path.lexists(place):
-        make(place, terms())
-    return SqliteStore(place, wait)
-
-
-def verify_store(store: Store, head: str | None) -> int:
-    """Return how many entries there are, if all follow from one another, and from the `head` that was kept, if any.
-
-    Raises
-    ------
-    LedgerError
-        naming the first entry that is wrong.
-    """
-    path, before = store.path, store.state()
-    store.check_whole()
-    walk = Replay(store.origin, path)
-    present = head in (None, walk.here.head)
-    while batch := store.after(walk.here.number, BATCH):
-        walk.take(batch)
-        present = present or any(entry.hash == head for entry in batch)
-    if walk.here.number < before.number:
-        raise damaged(path, "entries vanished while it was read")
-    now = store.state()
-    if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
-        raise damaged(path, "the neighboring relation that it keeps to is not that of its first charge that states one")
-    if not present:
-        raise damaged(path, "entries after the head you kept have vanished")
-    return walk.here.number
+        lazy_import("shortlist.ledger.sqlite", "make")(place, terms())
+    file: Store[Any] = lazy_import("shortlist.ledger.sqlite", "SqliteStore")(place, wait)
+    return file
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +159,7 @@ class Reservation:
         From memory: the release stands, and must not fail if the ledger is gone by now.
         """
         ledger, terms, here = self._ledger, self._ledger.terms, self._stood
-        spent, left = spent_of(terms, here.total), left_of_terms(terms, here.total)
+        spent, left = balance_of(terms, here.total), balance_left(terms, here.total)
         words = str(Standing.of_state(terms, here))
         return Receipt(ledger.name, self.number, str(terms), spent, left, here.head, self.purpose, words)
 
@@ -206,7 +175,7 @@ class Reservation:
             if more is kept than was reserved, or it was refunded before.
         """
         ledger, terms = self._ledger, self._ledger.terms
-        spent = kept_of(kept, terms.order).where(terms.limits)
+        spent = outcome_cost(kept, terms.order).where(terms.limits)
         after = ledger._store.refund(self.number, self.hash, spent, check_text("guarantee", repr(kept)))
         object.__setattr__(self, "_stood", after)
 
@@ -312,34 +281,23 @@ class Ledger:
 
     def __exit__(self, *error: object) -> None:
         """Hang up. The ledger may be used again: the next call opens what it needs."""
-        self._store.hang_up()
+        self._store.close_connections()
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r}, budget={self.budget})"
 
     def __str__(self) -> str:
         """How it stands, in one number; of a closed one first that it is; below, its delta."""
-        return describe_ledger(self.terms, self.closed, self._store.state())
+        return str(lazy_import(PAGES, "describe_ledger")(self.terms, self.closed, self._store.state()))
 
-    @property
-    def path(self) -> str:
-        """Where it is: the file, or the server's address without any password."""
-        return self._store.path
-
-    @property
-    def name(self) -> str:
-        """In short: the name of the file without its folder, or that of the ledger on its server."""
-        return self._store.name
-
-    @property
-    def terms(self) -> Terms:
-        """Budget, split, order and exact limits, as fixed when the ledger was made."""
-        return self._store.origin.terms
-
-    @property
-    def budget(self) -> Guarantee:
-        """What all releases together keep."""
-        return self.terms.budget
+    path: str = forward("_store.path")
+    """Where it is: the file, or the server's address without any password."""
+    name: str = forward("_store.name")
+    """In short: the name of the file without its folder, or that of the ledger on its server."""
+    terms: Terms = forward("_store.origin.terms")
+    """Budget, split, order and exact limits, as fixed when the ledger was made."""
+    budget: Guarantee = forward("_store.origin.terms.budget")
+    """What all releases together keep."""
 
     @property
     def closed(self) -> str:
@@ -357,13 +315,13 @@ class Ledger:
     @property
     def spent(self) -> Balance:
         """The filter's sums, rounded up."""
-        return spent_of(self.terms, self._store.state().total)
+        return balance_of(self.terms, self._store.state().total)
 
     @property
     def remaining(self) -> Balance:
         """What each rule still admits, rounded down; nothing once it is closed."""
         here = self._store.state()
-        left = left_of_terms(self.terms, here.total)
+        left = balance_left(self.terms, here.total)
         return Balance(**{name: value and 0.0 for name, value in asdict(left).items()}) if here.closed else left
 
     @property
@@ -501,7 +459,7 @@ class Ledger:
     def if_charged(self, guarantee: Guarantee, *, unit: str = "") -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
         total = after_charge(self.terms, self._open_state(), guarantee, unit=unit).total
-        return spent_of(self.terms, total), left_of_terms(self.terms, total)
+        return balance_of(self.terms, total), balance_left(self.terms, total)
 
     def standing_if(self, guarantee: Guarantee, *, unit: str = "") -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
@@ -549,7 +507,7 @@ class Ledger:
         LedgerError
             naming the first entry that is wrong.
         """
-        return verify_store(self._store, head)
+        return self._store.verify(head)
 
     def entries(self, last: int | None = None) -> list[LedgerEntry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
@@ -570,4 +528,4 @@ class Ledger:
         title
             Its heading; the name of the ledger if left out.
         """
-        late("shortlist.pages.ledger_page", "write_ledger")(self, path, title)
+        lazy_import(PAGES, "write_ledger")(self, path, title)

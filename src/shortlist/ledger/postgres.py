@@ -16,7 +16,7 @@ from contextlib import suppress
 from fractions import Fraction
 from importlib.resources import files
 from types import NoneType
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, quote, urlencode
 
 import psycopg
@@ -30,34 +30,29 @@ from shortlist.errors import Text, bad_value
 from shortlist.ledger.chain import (
     CLOSING,
     FACTS,
+    MISTAKES,
     MOST_ENTRIES,
     NAMES,
     WORDS,
-    ApprovalNeeded,
+    Charged,
+    Found,
     LedgerEntry,
     LedgerError,
-    Offer,
     Origin,
     OutcomeUnknown,
+    Store,
+    Words,
+    Write,
     check_open,
     check_path,
-    damaged,
+    damage_error,
     digest,
     entry_of,
     new_terms,
     state_after,
 )
-from shortlist.ledger.filter import (
-    RELATIONS,
-    Amounts,
-    State,
-    Terms,
-    admit,
-    check_neighbors,
-    first_fitting,
-    refund_of,
-)
-from shortlist.ledger.ledger import on_server, verify_store
+from shortlist.ledger.filter import RELATIONS, Amounts, State, Terms, admit
+from shortlist.ledger.ledger import on_server
 from shortlist.ledger.sqlite import PAUSES, SqliteStore
 
 SHOWN = ("host", "hostaddr", "port", "user", "dbname", "service", "sslmode")
@@ -147,8 +142,6 @@ def _options(url: str) -> dict[str, Any] | None:
     return options if shown else None
 
 
-Found = TypeVar("Found")
-
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what went wrong is said in our words, once
 
 MOST_IDLE = 4
@@ -219,7 +212,7 @@ class Lines:
         else:
             line.close()
 
-    def hang_up(self) -> None:
+    def close_connections(self) -> None:
         """Close what is kept."""
         while self._idle and self._process == os.getpid():
             self._idle.pop().close()
@@ -247,7 +240,7 @@ class Lines:
         finally:
             if not good:
                 line.close()  # the first one may have been interrupted
-        self.hang_up()  # they are as old as the one that is dead
+        self.close_connections()  # they are as old as the one that is dead
         return self.use(work)
 
 
@@ -382,7 +375,7 @@ def _interrupt_behind(error: BaseException, before: BaseException | None) -> Bas
     return None if behind is before else behind
 
 
-def booked(line: Line, number: int, query: str, parameters: Sequence[object]) -> tuple[Any, ...]:
+def call_serializable(line: Line, number: int, query: str, parameters: Sequence[object]) -> tuple[Any, ...]:
     """The row that a function of the server gives in a serializable transaction, with the ledger held; durable.
 
     All of it is one round trip. The ledger is held before the transaction begins, for a serializable one sees what
@@ -528,7 +521,7 @@ class Making:
             path = str(self._address)
             patiently(path, self._wait, lambda: self._lines.use(lambda line: in_codes(line, transaction)))
         finally:
-            self._lines.hang_up()
+            self._lines.close_connections()
 
     def _is_there(self) -> bool:
         """Whether there is a ledger of that name in a schema that is up to date, for this role."""
@@ -541,7 +534,7 @@ class Making:
         except Failed as failed:
             code = failed.code
         finally:
-            self._lines.hang_up()
+            self._lines.close_connections()
         return not code.startswith(("3F", "42883", "42501", "SL001"))  # what else is wrong is told by opening it
 
     def _make(self, line: Line, terms: Terms, content: str, entries: Sequence[LedgerEntry]) -> bool:
@@ -642,32 +635,28 @@ COLUMNS = ", ".join(f'"{name}"' for name in (*NAMES, *FACTS))
 ENTRY = ", ".join(f'(booked.entry)."{name}"' for name in (*NAMES, *FACTS))
 TEXTS = ("mechanism", "guarantee", "purpose", "unit", "version", "refundable", "who", "source")
 """Columns that hold JSON strings."""
-MISTAKES = {
-    "SL005": "this reservation is not in the ledger: refund what reserve returned, as the role that reserved",
-    "SL006": "this reservation was refunded already: a refund is given once",
-    "SL007": "kept must not be more than was reserved: reserve the worst case before the call",
-    "SL008": "$request must be the number of an entry that asks for approval: see `shortlist ledger show`",
-    "SL009": "entry {number} was approved already",
-    "SL010": "entry {number} must be approved by another user than the one who asked",
-    "SL011": "somebody has just charged this ledger for other neighbors than this charge is for; ask again to see them",
-}
-"""What a caller did wrong, by the server's code."""
 
 
 class OldSchemaError(LedgerError):
     """A ledger that its owner has to upgrade first."""
 
 
-class PostgresStore:
+class Session(NamedTuple):
+    """A connection, and the token under which it writes."""
+
+    line: Line
+    token: str
+
+
+class PostgresStore(Store[Session]):
     """Reads in one round trip, writes in two; both look first whether it is the ledger that was opened."""
 
-    __slots__ = ("_address", "_lines", "_number", "origin", "path", "seen", "tried", "wait")
+    __slots__ = ("_address", "_lines", "_number")
 
     def __init__(self, address: Address, wait: float) -> None:
         self._address, self._lines = address, Lines(address)
-        self.path, self.wait = str(address), wait
-        self.tried: str | None = None
-        self.origin, self.seen, self._number = patiently(self.path, wait, lambda: self._lines.use(self._first_look))
+        self.path, self.wait, self.tried = str(address), wait, None
+        self.origin, self.seen, self._number = self._patiently(self._first_look)
 
     @classmethod
     def at(cls, url: str, wait: float, terms: Callable[[], Terms] | None) -> Self:
@@ -691,92 +680,13 @@ class PostgresStore:
         """The name of the ledger on its server."""
         return self._address.name
 
-    def state(self) -> State:
-        """Where it stands."""
-        return self._patiently(self._checked)
-
-    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
-        """Book a charge that fits, in the server, which decides (Proposition 261); here are the words of a refusal."""
-        COMMAND.check()  # a signal that came while a library worked: nothing is booked then
-        self.tried, terms, which = None, self.origin.terms, 0
-
-        def work(line: Line, before: State, token: str) -> tuple[LedgerEntry | None, State | None]:
-            nonlocal which
-            which = first_fitting(terms, before, [cost for cost, _ in offers])
-            cost, said = offers[which]
-            check_neighbors(terms, before, said["unit"])
-            admit(terms, before, cost)
-            self.tried = token
-            words = [*(json.dumps(said[name]) for name in WORDS), json.dumps(version()), *cost.as_text()]
-            return self._booked(line, "charge", token, *words)
-
-        entry, after = self._write(work)
-        if entry is None:  # others took the room between the look and the booking
-            admit(terms, self.state(), offers[which][0])
-            raise LedgerError(f"{self.path} has no room for this now, or the server counts otherwise than shortlist")
-        if entry.kind == "request" or after is None:
-            raise ApprovalNeeded(self.path, entry.number)
-        return after, which
-
-    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
-        """Give back what a charge has beyond `spent`, by what the server has of it."""
-
-        def work(line: Line, before: State, token: str) -> State:
-            rows = self._rows(line, "rows_between", number, number)
-            if [(row.hash, row.kind) for row in rows] != [(hash, "charge")]:
-                raise ValueError(MISTAKES["SL005"])
-            back = refund_of(rows[0].amounts, spent, rows[0].refundable.split())
-            epsilon, curve, _delta = back.as_text()
-            words = (number, hash, json.dumps(said), json.dumps(version()), epsilon, curve)
-            if not (back.epsilon or back.curve):
-                return before
-            return self._booked(line, "refund", token, *words)[1] or before
-
-        return self._write(work)
-
-    def approve(self, request: object) -> None:
-        """Note that this session's role approves a request of another one."""
-        if type(request) is not int or not 1 <= request <= MOST_ENTRIES:
-            raise bad_value(MISTAKES["SL008"])
-        words = (request, json.dumps(version()))
-        self._write(lambda line, _, token: self._booked(line, "approve", token, *words), number=request)
-
-    def close(self, kind: str, reason: str, target: str) -> None:
-        """Book nothing from now on; only the owner may."""
-        words = [json.dumps(text) for text in (reason, target, version())]
-        self._write(lambda line, _, token: self._booked(line, kind, token, *words))
-
-    def after(self, number: int, most: int) -> list[LedgerEntry]:
-        """The entries after the one with this number, at most so many, in order."""
-        return self._read(
-            lambda line, _: self._rows(line, "rows_between", number + 1, min(number + most, MOST_ENTRIES))
-        )
-
-    def newest(self, most: int) -> list[LedgerEntry]:
-        """The last entries, in order. A server gives long entries in several parts."""
-
-        def work(line: Line, here: State) -> list[LedgerEntry]:
-            rows: list[LedgerEntry] = []
-            while len(rows) < min(most, here.number):
-                first = rows[-1].number + 1 if rows else here.number + 1 - min(most, here.number)
-                more = self._rows(line, "rows_between", first, here.number)
-                if not more:
-                    raise damaged(self.path, "entries are missing")
-                rows += more
-            return rows
-
-        return self._read(work)
-
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash, or that this token became; if none did, none ever will."""
         if len(token) == 32:
-            rows = self._patiently(lambda line: self._rows(line, "find", token))
+            rows = self._patiently(lambda line: self._select(line, "find", token))
         else:
-            rows = self._read(lambda line, _: self._rows(line, "with_hash", token))
+            rows = self._read(lambda session, _: self._select(session.line, "with_hash", token))
         return rows[0] if rows else None
-
-    def check_whole(self) -> None:
-        """Nothing: the server looks after its pages, where they have checksums."""
 
     def share(self, role: str, *, allowed: bool) -> None:
         """Let a role charge and read this ledger, or no longer."""
@@ -784,32 +694,32 @@ class PostgresStore:
             raise bad_value('$role must be the name of a role of the server, for example "analyst"')
         self._patiently(lambda line: share(line, self._number, role, allowed))
 
-    def hang_up(self) -> None:
+    def close_connections(self) -> None:
         """Close the connections that are kept."""
-        self._lines.hang_up()
+        self._lines.close_connections()
 
     def _patiently(self, work: Callable[[Line], Found]) -> Found:
         return patiently(self.path, self.wait, lambda: self._lines.use(work))
 
-    def _read(self, work: Callable[[Line, State], Found]) -> Found:
-        return self._patiently(lambda line: work(line, self._checked(line)))
+    def _read(self, work: Callable[[Session, State], Found]) -> Found:
+        return self._patiently(lambda line: work(Session(line, ""), self._check(line)))
 
-    def _write(self, work: Callable[[Line, State, str], Found], *, number: int = 0) -> Found:
-        """What `work` books, under a token of its own.
+    def _write(self, work: Write[Session], *, number: int = 0, closed: bool = False) -> State:
+        """What `work` writes, under a token of its own.
 
         Raises
         ------
         OutcomeUnknown
-            if the connection was cut while the server booked.
+            if the connection was cut while the server wrote.
         """
         token = secrets.token_hex(16)
 
-        def once(line: Line) -> Found:
-            before = self._checked(line)
+        def once(line: Line) -> State:
+            before = self._check(line)
             check_open(self.path, before)
-            return work(line, before, token)
+            return work(Session(line, token), before)
 
-        def tried() -> Found | Failed:
+        def attempt() -> State | Failed:
             try:
                 return self._lines.use(once)
             except Failed as failed:
@@ -817,50 +727,76 @@ class PostgresStore:
                     raise
                 return failed
 
-        answer = patiently(self.path, self.wait, tried)
+        answer = patiently(self.path, self.wait, attempt)
         if not isinstance(answer, Failed):
             return answer
         if answer.code == "unknown":
             raise OutcomeUnknown(self.path, token)
         raise bad_value(MISTAKES[answer.code].format(number=number))
 
-    def _booked(self, line: Line, function: str, token: str, *words: object) -> tuple[LedgerEntry | None, State | None]:
+    def _rows(self, session: Session, first: int, last: int) -> list[LedgerEntry]:
+        """A server gives long entries in several parts."""
+        return self._select(session.line, "rows_between", first, last)
+
+    def _charge(self, session: Session, before: State, cost: Amounts, said: Words) -> Charged:
+        """Charge in the server, which decides (Proposition 261); the words of a refusal were found here."""
+        self.tried = session.token
+        words = [*(json.dumps(said[name]) for name in WORDS), json.dumps(version()), *cost.as_text()]
+        entry, after = self._call(session, "charge", *words)
+        if entry is None:  # others took the room between the look and the charge
+            admit(self.origin.terms, self._check(session.line), cost)
+            raise LedgerError(f"{self.path} has no room for this now, or the server counts otherwise than shortlist")
+        return (before, entry.number) if entry.kind == "request" or after is None else (after, None)
+
+    def _refund(self, session: Session, before: State, charge: LedgerEntry, back: Amounts, said: str) -> State:
+        if not (back.epsilon or back.curve):
+            return before
+        words = (charge.number, charge.hash, json.dumps(said), json.dumps(version()), *back.as_text()[:2])
+        return self._call(session, "refund", *words)[1] or before
+
+    def _approve(self, session: Session, before: State, request: int) -> State:
+        return self._call(session, "approve", request, json.dumps(version()))[1] or before
+
+    def _close(self, session: Session, before: State, kind: str, reason: str, target: str) -> State:
+        """Only the owner may."""
+        return self._call(session, kind, *map(json.dumps, (reason, target, version())))[1] or before
+
+    def _call(self, session: Session, function: str, *words: object) -> tuple[LedgerEntry | None, State | None]:
         """(the entry, where the ledger stands after it), checked as if it were read; no state: it was there before."""
         marks = ", ".join(["%s"] * (2 + len(words)))
         query = f"SELECT {ENTRY}, (booked.entry).charges, booked.previous FROM shortlist.{function}({marks}) AS booked"
-        *row, charges, previous = booked(line, self._number, query, (self.name, token, *words))
+        parameters = (self.name, session.token, *words)
+        *row, charges, previous = call_serializable(session.line, self._number, query, parameters)
         if row[0] is None:
             return None, None
         entry = self._entry(tuple(row))
         if previous is None:
             return entry, None
-        if entry.hash != entry.chained(previous):
-            raise damaged(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
+        if entry.hash != entry.chain_hash(previous):
+            raise damage_error(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
         after = state_after(entry, charges, self.seen.neighbors)
         self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
         return entry, after
 
     def _first_look(self, line: Line) -> tuple[Origin, State, int]:
-        look, ends = self._looked(line, 0)
+        look, ends = self._look(line, 0)
         number, content, start, limits, approval = look[1:6]
         origin = Origin.of(content, self.path)
         terms = origin.terms
         if (start, limits, approval, look[8]) != (origin.hash, terms_of(terms), terms.approval, terms.mixed):
-            raise damaged(self.path, "the limits that the server checks are not those of its terms")
+            raise damage_error(self.path, "the limits that the server checks are not those of its terms")
         return origin, self._stands(origin, ends, look[9]), number
 
-    def _checked(self, line: Line) -> State:
+    def _check(self, line: Line) -> State:
         """Where the ledger stands, if it is still the one that was opened and has not gone back since."""
         seen = self.seen
-        look, ends = self._looked(line, seen.number)
-        if (look[1], look[3]) != (self._number, self.origin.hash):
-            raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
-        if seen.number and look[6] != seen.head:
-            raise damaged(self.path, "entries have vanished since it was opened")
+        look, ends = self._look(line, seen.number)
+        same = (look[1], look[3]) == (self._number, self.origin.hash)
+        self._check_same(same, not seen.number or look[6] == seen.head)
         self.seen = state = self._stands(self.origin, ends, look[9])
         return state
 
-    def _looked(self, line: Line, seen: int) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    def _look(self, line: Line, seen: int) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         look, ends = together(
             line,
             [
@@ -880,11 +816,11 @@ class PostgresStore:
     def _stands(self, origin: Origin, ends: list[tuple[Any, ...]], neighbors: str | None) -> State:
         """By the last entry, and what the server counts up to it. A long first entry is left to `verify`."""
         if neighbors not in (None, *RELATIONS):
-            raise damaged(self.path, "the neighboring relation that it keeps to cannot be read")
+            raise damage_error(self.path, "the neighboring relation that it keeps to cannot be read")
         entries = {entry.number: entry for entry in (self._entry(row[:-1]) for row in ends)}
         return origin.state_at_end(entries, ends[-1][-1] if ends else 0, self.path, neighbors or "")
 
-    def _rows(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
+    def _select(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
         marks = ", ".join(["%s"] * (1 + len(words)))
         query = f"SELECT {COLUMNS} FROM shortlist.{function}({marks})"
         return [self._entry(row) for row in rows_of(line, query, (self.name, *words))]
@@ -894,7 +830,7 @@ class PostgresStore:
         try:
             texts = {name: json.loads(columns[name]) for name in TEXTS if columns[name] is not None}
         except (ValueError, TypeError):
-            raise damaged(self.path, f"entry {columns['number']} is not what a ledger writes") from None
+            raise damage_error(self.path, f"entry {columns['number']} is not what a ledger writes") from None
         return entry_of(tuple({**columns, **texts}.values()), self.path)
 
 
@@ -915,7 +851,7 @@ def move(source: str, url: str, wait: float) -> str:
     if not address.says_where:  # the same call, made again, must not go to another server than the first one
         raise ValueError(f"move takes an address with its host and database written out: {EXAMPLE}")
     book, making, target = SqliteStore(check_path(source), wait), Making(address, wait), str(address)
-    verify_store(book, None)
+    book.verify(None)
     content, entries = book.content(), book.after(0, MOST_ENTRIES)
     closing = [entry for entry in entries if entry.kind in CLOSING]
     if not closing:
@@ -925,7 +861,6 @@ def move(source: str, url: str, wait: float) -> str:
     elif len(closing) > 1 or closing[0].source != target:
         went = f"it goes on as {closing[0].source}" if closing[0].source else closing[0].purpose
         raise LedgerError(f"{book.path} was closed for good: {went}")
-    booked = [entry for entry in entries if entry.kind not in CLOSING]
-    making.copy(book.origin.terms, content, booked)
+    making.copy(book.origin.terms, content, [entry for entry in entries if entry.kind not in CLOSING])
     book.close("moved", "it has arrived", target)
     return target

@@ -12,30 +12,33 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any, TypeVar
+from typing import Any
 
 from shortlist._runtime import version
-from shortlist._signals import COMMAND
 from shortlist.errors import Text, bad_value
 from shortlist.ledger.chain import (
     CLOSING,
     FACTS,
     LONGEST_TERMS,
-    MOST_ENTRIES,
+    MISTAKES,
     NAMES,
+    WAIT,
     WORDS,
-    ApprovalNeeded,
+    Charged,
+    Found,
     LedgerEntry,
     LedgerError,
-    Offer,
     Origin,
+    Store,
+    Words,
+    Write,
     check_open,
-    damaged,
+    damage_error,
     digest,
     entry_of,
     new_terms,
@@ -43,23 +46,8 @@ from shortlist.ledger.chain import (
     state_after,
     user_name,
 )
-from shortlist.ledger.filter import (
-    RELATIONS,
-    STATED,
-    ZERO,
-    Amounts,
-    State,
-    Terms,
-    admit,
-    check_neighbors,
-    first_fitting,
-    refund_of,
-)
+from shortlist.ledger.filter import RELATIONS, STATED, ZERO, Amounts, State, Terms, admit
 
-Found = TypeVar("Found")
-
-WAIT = 600.0
-"""Seconds to wait for another process before giving up with an error; one charge holds the lock for milliseconds."""
 BRIEFLY = 0.02
 """Seconds that one try waits inside SQLite, deaf to interrupts: long enough for a writer to outlast readers."""
 PAUSES = 0.001, 0.05
@@ -74,12 +62,12 @@ HELD = errno.EAGAIN, errno.EACCES
 
 _working_locks: set[tuple[int, int]] = set()
 """Folders, by device and number, in which this process has seen a lock keep out another one."""
-_running: set[Turn] = set()
+_running: set[SqliteSession] = set()
 _forking: set[int] = set()
 """Threads that are about to fork. These are sets because one call of C adds or takes away: never half of it."""
 
 
-class Turn:
+class SqliteSession:
     """The right to use SQLite, and the connection it is used for."""
 
     __slots__ = ("db", "inside", "process", "thread")
@@ -91,7 +79,7 @@ class Turn:
 
     def begin(self) -> None:
         """Wait for forks that are under way, then let none begin."""
-        if any(turn.inside and turn.process != self.process for turn in tuple(_running)):
+        if any(session.inside and session.process != self.process for session in tuple(_running)):
             raise LedgerError(
                 "this process was forked in the middle of a ledger's transaction and cannot use ledgers: fork at "
                 'another moment, or start processes by "spawn"'
@@ -125,26 +113,26 @@ class Turn:
         _running.discard(self)
 
 
-def _wait_for_turns() -> None:
-    """Before a fork: let no turn begin, nor another fork, and wait for those that are running.
+def _wait_for_sessions() -> None:
+    """Before a fork: let no session begin, nor another fork, and wait for those that are running.
 
-    A fork in the middle of this thread's own turn cannot wait for it: its child will be refused by `begin`. What
+    A fork in the middle of this thread's own session cannot wait for it: its child will be refused by `begin`. What
     interrupts this is lost, as in all such hooks: the fork goes on, and its child may be refused too.
     """
     here = threading.get_ident()
-    if any(turn.thread == here for turn in tuple(_running)):
+    if any(session.thread == here for session in tuple(_running)):
         return
     while True:
         _forking.add(here)
         if _forking != {here}:
             _forking.discard(here)  # one fork at a time, for the hook after it clears all marks
-        elif not any(turn.process == os.getpid() for turn in tuple(_running)):
+        elif not any(session.process == os.getpid() for session in tuple(_running)):
             return
         time.sleep(PAUSES[0])
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_for_turns, after_in_parent=_forking.clear, after_in_child=_forking.clear)
+    os.register_at_fork(before=_wait_for_sessions, after_in_parent=_forking.clear, after_in_child=_forking.clear)
 
 
 def check_locks(path: str) -> None:
@@ -236,41 +224,41 @@ def in_transaction(
     until, pause = time.monotonic() + wait, PAUSES[0]
     while True:
         try:
-            return _tried(path, work, write)
+            return _try_once(path, work, write)
         except sqlite3.Error as error:
             if not _name(error).startswith("SQLITE_BUSY") or time.monotonic() >= until:
                 raise LedgerError(f"{path} {sqlite_meaning(error, wait)}") from None
         except OSError as error:
             raise unusable(path, error) from None
         except UnicodeDecodeError:
-            raise damaged(path, "its text cannot be read") from None
+            raise damage_error(path, "its text cannot be read") from None
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
 
 
-def _tried(path: str, work: Callable[[sqlite3.Connection], Found], write: bool) -> Found:
+def _try_once(path: str, work: Callable[[sqlite3.Connection], Found], write: bool) -> Found:
     """All at once or nothing. A write locks out everybody from its beginning, so nothing waits in the middle of it.
 
     Rows are always fetched whole, in the expression that asks for them: a cursor that a kept traceback holds would
     keep the file locked.
     """
-    turn = Turn()
+    session = SqliteSession()
     try:
         try:
-            turn.begin()
+            session.begin()
             if not stat.S_ISREG(os.stat(path).st_mode):
                 raise LedgerError(f"{path} is not a file; give the path of a ledger's file")
-            db = turn.connect(path, "rw")
+            db = session.connect(path, "rw")
             db.execute("BEGIN EXCLUSIVE" if write else "BEGIN")
             answer = work(db)
-            if turn.process != os.getpid():
+            if session.process != os.getpid():
                 raise LedgerError(f"{path} was in use when this process was forked; nothing was done here")
             db.execute("COMMIT")
             return answer
         finally:
-            turn.end()
+            session.end()
     finally:
-        turn.end()  # the first one may have been interrupted
+        session.end()  # the first one may have been interrupted
 
 
 def unusable(path: str, error: OSError) -> LedgerError:
@@ -384,13 +372,13 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
     if (schema := schema_of(db)) not in _SCHEMA_ROWS:
         if schema > CLOSED:
             raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
-        raise damaged(path, "no version of shortlist wrote its version number")
+        raise damage_error(path, "no version of shortlist wrote its version number")
     for name, expected in _SETTINGS.items():
         if (setting := _setting(db, name)) != expected:
-            raise damaged(path, f"its {name} is {setting}, not {expected} as it was made")
+            raise damage_error(path, f"its {name} is {setting}, not {expected} as it was made")
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     if len(rows) != len(_SCHEMA_ROWS[schema]) or set(rows) != _SCHEMA_ROWS[schema]:
-        raise damaged(path, "its tables are not as they were made")
+        raise damage_error(path, "its tables are not as they were made")
 
 
 def schema_of(db: sqlite3.Connection) -> int:
@@ -426,16 +414,16 @@ def make(path: str, terms: Terms) -> None:
                 f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
             )
     check_locks(path)
-    beside, turn = f"{path}.{secrets.token_hex(8)}.new", Turn()
+    beside, session = f"{path}.{secrets.token_hex(8)}.new", SqliteSession()
     try:
         try:
-            turn.begin()
-            _build(turn, beside, terms)
+            session.begin()
+            _build(session, beside, terms)
             with suppress(FileExistsError):
                 os.link(beside, path)
             _sync_folder(path)
         finally:
-            _clear_away(turn, beside)
+            _clear_away(session, beside)
     except sqlite3.Error as error:
         raise LedgerError(f"{path} {sqlite_meaning(error)}") from None
     except FileNotFoundError:
@@ -443,13 +431,13 @@ def make(path: str, terms: Terms) -> None:
     except OSError as error:
         raise unusable(path, error) from None
     finally:
-        _clear_away(turn, beside)  # the first one may have been interrupted
+        _clear_away(session, beside)  # the first one may have been interrupted
 
 
-def _build(turn: Turn, path: str, terms: Terms) -> None:
+def _build(session: SqliteSession, path: str, terms: Terms) -> None:
     """A new ledger in a new file, for its owner's eyes alone."""
     open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)).close()
-    db = turn.connect(path, "rw")
+    db = session.connect(path, "rw")
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")
     db.execute("BEGIN EXCLUSIVE")
@@ -460,8 +448,8 @@ def _build(turn: Turn, path: str, terms: Terms) -> None:
     db.close()
 
 
-def _clear_away(turn: Turn, beside: str) -> None:
-    turn.end()
+def _clear_away(session: SqliteSession, beside: str) -> None:
+    session.end()
     with suppress(OSError):  # it is not there, or no such name can be: what went wrong first is told
         os.unlink(beside)
 
@@ -487,7 +475,7 @@ def read_content(db: sqlite3.Connection, path: str) -> str:
     """The terms as they are hashed."""
     rows = db.execute("SELECT content FROM terms LIMIT 2").fetchall()
     if len(rows) != 1 or not isinstance(rows[0][0], str) or len(rows[0][0]) > LONGEST_TERMS:
-        raise damaged(path, "its terms cannot be read")
+        raise damage_error(path, "its terms cannot be read")
     return rows[0][0]
 
 
@@ -500,9 +488,9 @@ def read_state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
     ((many, refunds),) = db.execute(f"SELECT count(*), count(refund_of) FROM entries INDEXED BY {INDEX}").fetchall()
     more_facts = "SELECT 1 FROM facts WHERE number > ? OR number < 1 LIMIT 1"
     if many != (rows[0].number if rows else 0) or (schema > 1 and db.execute(more_facts, (many,)).fetchall()):
-        raise damaged(path, "entries are missing")
+        raise damage_error(path, "entries are missing")
     if (schema in (*CLOSED_BEFORE, CLOSED)) != any(row.kind in CLOSING for row in rows[:1]):
-        raise damaged(path, "whether it was closed is not what its version number says")
+        raise damage_error(path, "whether it was closed is not what its version number says")
     if not rows:
         return origin.start
     last, charges = rows[0], many - refunds
@@ -520,7 +508,7 @@ def _neighbors(db: sqlite3.Connection, path: str) -> str:
     table = "neighbors" if schema_of(db) >= SCHEMA else _FIRST
     rows = db.execute(f"SELECT relation FROM {table} LIMIT 2").fetchall()
     if len(rows) > 1 or any(relation not in RELATIONS for (relation,) in rows):
-        raise damaged(path, "the neighboring relation that it keeps to cannot be read")
+        raise damage_error(path, "the neighboring relation that it keeps to cannot be read")
     return rows[0][0] if rows else ""
 
 
@@ -540,30 +528,13 @@ def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> 
     return [entry_of(row, path) for row in db.execute(f"{_ROWS[min(schema_of(db), 2)]} {which}", parameters).fetchall()]
 
 
-def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> LedgerEntry:
-    """The charge that was booked under this number and hash, if nothing of it was given back yet.
-
-    Raises
-    ------
-    ValueError
-        otherwise.
-    """
-    rows = read(db, path, "WHERE number = ?", number)
-    if [row.hash for row in rows] != [hash] or rows[0].kind != "charge":
-        raise ValueError("this reservation is not in the ledger: refund what reserve returned")
-    later = "WHERE number > ? AND +refund_of = ?"  # the plus reads the rows, not an index that may be damaged
-    if read(db, path, later, number, number):
-        raise ValueError("this reservation was refunded already: a refund is given once")
-    return rows[0]
-
-
 def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amounts, **said: Any) -> State:
     """Write the entry after `before`, by whoever runs this, and return where the ledger then stands."""
     upgrade(db)
     texts: dict[str, Any] = dict(zip(NAMES[10:16], (*amounts.as_text(), *total.as_text()), strict=True))
     facts: dict[str, Any] = {"source": "", **said, "who": user_name()}
     entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **texts, **facts)
-    head = entry.chained(before.head)
+    head = entry.chain_hash(before.head)
     marks = ", ".join("?" * len(NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
     db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in FACTS)))
@@ -588,47 +559,19 @@ def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost
     return next(iter((*ready, *unused)), None)
 
 
-def approved(db: sqlite3.Connection, request: int) -> bool:
-    """Whether somebody has approved a request."""
-    return "approval" in _kinds_of(db, request)
-
-
-def approve(db: sqlite3.Connection, path: str, before: State, request: object) -> State:
-    """Write that whoever runs this approves a request.
-
-    Raises
-    ------
-    ValueError
-        if it is none, was approved before, or is their own.
-    """
-    known = type(request) is int and 1 <= request <= MOST_ENTRIES
-    rows = read(db, path, "WHERE number = ?", request) if known else []
-    if not rows or rows[0].kind != "request":
-        raise bad_value("$request must be the number of an entry that asks for approval: see `shortlist ledger show`")
-    entry = rows[0]
-    if approved(db, entry.number):
-        raise ValueError(f"entry {entry.number} was approved already")
-    if entry.who == user_name():
-        raise ValueError(f"entry {entry.number} must be approved by another user than the one who asked")
-    texts: dict[str, Any] = {name: getattr(entry, name) for name in WORDS if name != "refundable"}
-    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": entry.number}
-    return append(db, before, ZERO, before.total, **texts, **noted)
-
-
 def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
     """What kinds of entries belong to a request."""
     query = "SELECT kind FROM entries JOIN facts USING (number) WHERE facts.number > ? AND facts.request = ?"
     return {kind for (kind,) in db.execute(query, (request, request)).fetchall()}
 
 
-class SqliteStore:
-    """Reads and writes, each in one transaction in which the file is checked first."""
+class SqliteStore(Store[Connection]):
+    """Reads and writes a file, each in one transaction in which the file is checked first."""
 
-    __slots__ = ("origin", "path", "seen", "tried", "wait")
+    __slots__ = ()
 
     def __init__(self, path: str, wait: float) -> None:
-        self.path, self.wait = path, wait
-        self.tried: str | None = None
+        self.path, self.wait, self.tried = path, wait, None
         self.origin, self.seen = in_transaction(path, self._first_look, wait=wait)
 
     @property
@@ -636,132 +579,88 @@ class SqliteStore:
         """The name of the file, without its folder."""
         return os.path.basename(self.path)
 
-    def state(self) -> State:
-        """Where the file stands."""
-        return in_transaction(self.path, self._checked, wait=self.wait)
-
-    def read(self, work: Callable[[Connection], Found]) -> Found:
-        """What there is in a file that was checked."""
-
-        def checked(db: Connection) -> Found:
-            self._checked(db)
-            return work(db)
-
-        return in_transaction(self.path, checked, wait=self.wait)
-
-    def write(self, work: Callable[[Connection, State], State], *, closed: bool = False) -> State:
-        """What `work` makes of the file as it stands; it is on the disk when this returns."""
-
-        def checked(db: Connection) -> State:
-            before = self._checked(db)
-            if not closed:
-                check_open(self.path, before)
-            return work(db, before)
-
-        after = in_transaction(self.path, checked, write=True, wait=self.wait)
-        self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
-        return after
-
-    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
-        """Book a charge that fits; in a ledger with approval its request, if there is none that was approved."""
-        COMMAND.check()  # a signal that came while a library worked: nothing is booked then
-        self.tried, terms = None, self.origin.terms
-        waiting: list[int] = []
-        which = 0
-
-        def work(db: Connection, before: State) -> State:
-            nonlocal which
-            waiting.clear()  # a try that found the file locked did not happen
-            which = first_fitting(terms, before, [cost for cost, _ in offers])
-            cost, said = offers[which]
-            check_neighbors(terms, before, said["unit"])
-            amounts, total = admit(terms, before, cost)
-            price = cost.where(terms.limits)
-            request = request_for(db, self.path, said, price) if terms.approval else None
-            if terms.approval and (request is None or not approved(db, request)):
-                waiting.append(before.number + 1 if request is None else request)
-                request_row = {"kind": "request", "refund_of": None, **said}
-                return before if request else append(db, before, price, before.total, **request_row)
-            booked = {"kind": "charge", "refund_of": None, "request": request, **said}
-            after = append(db, before, amounts, total, **booked)
-            self.tried = after.head
-            return after
-
-        after = self.write(work)
-        if waiting:
-            raise ApprovalNeeded(self.path, waiting[-1])
-        return after, which
-
-    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
-        """Give back what a charge has beyond `spent`: by what the file says of it, not by what memory does."""
-        limits = self.origin.terms.limits
-
-        def work(db: Connection, before: State) -> State:
-            charge = open_charge(db, self.path, number, hash)
-            back = refund_of(charge.amounts, spent, charge.refundable.split())
-            if not (back.epsilon or back.curve):
-                return before
-            noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in WORDS}
-            noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
-            return append(db, before, back, (before.total - back).where(limits), **noted)
-
-        return self.write(work)
-
-    def approve(self, request: object) -> None:
-        """Note that whoever runs this approves a request of somebody else."""
-        self.write(lambda db, before: approve(db, self.path, before, request))
-
-    def close(self, kind: str, reason: str, target: str) -> None:
-        """Book nothing from now on. It is on the disk, and an older version refuses the file, when this returns."""
-        noted: dict[str, Any] = {**dict.fromkeys(WORDS, ""), "purpose": reason, "source": target, "refund_of": None}
-
-        def work(db: Connection, before: State) -> State:
-            return append(db, before, ZERO, before.total, kind=kind, **noted)
-
-        self.write(work, closed=kind == "moved")
-
-    def after(self, number: int, most: int) -> list[LedgerEntry]:
-        """The entries after the one with this number, at most so many, in order."""
-        which = "WHERE number > ? ORDER BY number LIMIT ?", number, most
-        return self.read(lambda db: read(db, self.path, *which))
-
-    def newest(self, most: int) -> list[LedgerEntry]:
-        """The last entries, in order."""
-        return self.read(lambda db: read(db, self.path, "ORDER BY number DESC LIMIT ?", most))[::-1]
-
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash."""
-        rows = self.read(lambda db: read(db, self.path, "WHERE hash = ?", token))
+        rows = self._read(lambda db, _: read(db, self.path, "WHERE hash = ?", token))
         return rows[0] if rows else None
 
     def content(self) -> str:
         """The terms as they are hashed."""
-        return self.read(lambda db: read_content(db, self.path))
+        return self._read(lambda db, _: read_content(db, self.path))
 
     def check_whole(self) -> None:
         """Raise if SQLite finds the file's pages out of order."""
-        if self.read(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
-            raise damaged(self.path, "its pages are not in order")
+        if self._read(lambda db, _: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
+            raise damage_error(self.path, "its pages are not in order")
 
-    def share(self, role: str, *, allowed: bool) -> None:
-        """A file has no roles."""
-        raise ValueError("a ledger in a file has no roles: whoever may write the file may charge; see chmod")
+    def _read(self, work: Callable[[Connection, State], Found]) -> Found:
+        return in_transaction(self.path, lambda db: work(db, self._check(db)), wait=self.wait)
 
-    def hang_up(self) -> None:
-        """Nothing is held open between calls."""
+    def _write(self, work: Write[Connection], *, number: int = 0, closed: bool = False) -> State:
+        def write(db: Connection) -> State:
+            before = self._check(db)
+            if not closed:
+                check_open(self.path, before)
+            return work(db, before)
+
+        after = in_transaction(self.path, write, write=True, wait=self.wait)
+        self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
+        return after
+
+    def _rows(self, db: Connection, first: int, last: int) -> list[LedgerEntry]:
+        return read(db, self.path, "WHERE number BETWEEN ? AND ? ORDER BY number", first, last)
+
+    def _charge(self, db: Connection, before: State, cost: Amounts, said: Words) -> Charged:
+        """Write a charge; in a ledger with approval its request, if there is none that was approved."""
+        terms, request = self.origin.terms, None
+        if terms.approval:
+            price = cost.where(terms.limits)
+            request = request_for(db, self.path, said, price)
+            if request is None:
+                after = append(db, before, price, before.total, kind="request", refund_of=None, **said)
+                return after, after.number
+            if "approval" not in _kinds_of(db, request):
+                return before, request
+        after = append(db, before, *admit(terms, before, cost), kind="charge", refund_of=None, request=request, **said)
+        self.tried = after.head
+        return after, None
+
+    def _refund(self, db: Connection, before: State, charge: LedgerEntry, back: Amounts, said: str) -> State:
+        later = "WHERE number > ? AND +refund_of = ?"  # the plus reads the rows, not an index that may be damaged
+        if read(db, self.path, later, charge.number, charge.number):
+            raise ValueError(MISTAKES["SL006"])
+        if not (back.epsilon or back.curve):
+            return before
+        noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in WORDS}
+        noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
+        return append(db, before, back, (before.total - back).where(self.origin.terms.limits), **noted)
+
+    def _approve(self, db: Connection, before: State, request: int) -> State:
+        rows = self._rows(db, request, request)
+        if not rows or rows[0].kind != "request":
+            raise bad_value(MISTAKES["SL008"])
+        if "approval" in _kinds_of(db, request):
+            raise ValueError(MISTAKES["SL009"].format(number=request))
+        if rows[0].who == user_name():
+            raise ValueError(MISTAKES["SL010"].format(number=request))
+        texts: dict[str, Any] = {name: getattr(rows[0], name) for name in WORDS if name != "refundable"}
+        noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": request}
+        return append(db, before, ZERO, before.total, **texts, **noted)
+
+    def _close(self, db: Connection, before: State, kind: str, reason: str, target: str) -> State:
+        """An older version refuses the file from then on."""
+        noted: dict[str, Any] = {**dict.fromkeys(WORDS, ""), "purpose": reason, "source": target, "refund_of": None}
+        return append(db, before, ZERO, before.total, kind=kind, **noted)
 
     def _first_look(self, db: Connection) -> tuple[Origin, State]:
         check_schema(db, self.path)
         origin = Origin.of(read_content(db, self.path), self.path)
         return origin, read_state(db, origin, self.path)
 
-    def _checked(self, db: Connection) -> State:
+    def _check(self, db: Connection) -> State:
         """Where the file stands, if it is still the one that was opened and has not gone back since."""
         seen = self.seen
         check_schema(db, self.path)
-        if digest(read_content(db, self.path)) != self.origin.hash:
-            raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
-        if seen.number and not holds(db, seen):
-            raise damaged(self.path, "entries have vanished since it was opened")
+        self._check_same(digest(read_content(db, self.path)) == self.origin.hash, not seen.number or holds(db, seen))
         self.seen = state = read_state(db, self.origin, self.path)
         return state

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist._runtime import changed, refuse_changes
+from shortlist._runtime import refuse_changes, replace_fields
 from shortlist._text import about, kind_of_words, ordinal
 from shortlist.accounting.checks import number, up
 from shortlist.errors import PrivacyWarning, bad_type, bad_value
@@ -30,7 +30,7 @@ from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
 from shortlist.release import NOTHING_ELSE, Extras, Release, undo_negation
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
-from shortlist.scores import SMALLEST_NOTE, Pick, Scores, ScoreWords, as_scores
+from shortlist.scores import SMALLEST_NOTE, Pick, QuestionOptions, Scores, as_scores
 
 Budget = PureDP | ZCDP | ApproxDP
 """What may be paid with."""
@@ -384,7 +384,7 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
     A histogram cannot be capped afterwards, so scores that were counted must know their cap; of plain numbers the
     caller says it.
     """
-    capped = scores._capped if weighted else None
+    capped = scores._weights if weighted else None
     cap = scores.most if capped is None else capped.most
     if (not scores.numbered or cap is not None) and cap != most:
         raise bad_value(
@@ -551,7 +551,7 @@ class Mechanism(ABC):
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
 
-    def _question(self, scores: object, question: ScoreWords) -> Scores:
+    def _question(self, scores: object, question: QuestionOptions) -> Scores:
         """The question, from what the caller passed."""
         return as_scores(scores, **question)
 
@@ -572,7 +572,7 @@ class Mechanism(ABC):
         return self.charge if outcome.extras.kept is None else outcome.extras.kept
 
     @final
-    def _validate_public(self, scores: object, question: ScoreWords) -> Scores:
+    def _validate_public(self, scores: object, question: QuestionOptions) -> Scores:
         """A question about public scores, for exact laws and repeated draws."""
         scores = self._question(scores, question)
         check_public_scores(scores)
@@ -605,7 +605,7 @@ class Mechanism(ABC):
         rng: Source | None = None,
         ledger: Ledger | None = None,
         purpose: str = "",
-        **question: Unpack[ScoreWords],
+        **question: Unpack[QuestionOptions],
     ) -> Release:
         """One exact draw.
 
@@ -631,7 +631,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices | Draws:
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 
@@ -677,7 +677,7 @@ class Mechanism(ABC):
         guarantee, charge = self._privacy_cost(scores)
         extras = undo_negation(outcome.extras) if scores._negated else outcome.extras
         if scores.public and scores._has_names:
-            extras = changed(extras, candidates=scores._size)
+            extras = replace_fields(extras, candidates=scores._size)
         release = Release(
             items=items,
             # places in a private list, or by rank, must not even break ties

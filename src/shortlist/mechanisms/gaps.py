@@ -27,7 +27,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Rows, Work
 from shortlist.sampling.stable import lead_of
 from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["ExponentialWithGap", "GumbelTopKValues", "MeasuredTopK", "TopKWithGaps"]
 
@@ -128,7 +128,7 @@ class TopKWithGaps(GapRace):
         return base.Outcome(finish.indices[: self.k].tolist(), extras)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         races = self._rows(self._validate_public(scores, question), draws, base.check_source(rng))
@@ -221,7 +221,7 @@ class MeasuredTopK(GapRace):
         return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and reals of independent draws, one row each, for study and audit of public scores.
 
@@ -377,7 +377,7 @@ class ExponentialWithGap(NoisyRace[PureDP]):
         return base.Outcome([int(finish.indices[0])], Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale)), (NOTE,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
         scores, source = self._validate_public(scores, question), base.check_source(rng)
@@ -490,7 +490,7 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         return base.Outcome(finish.indices.tolist(), Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)

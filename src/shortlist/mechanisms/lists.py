@@ -31,7 +31,7 @@ from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequences import SLOPE, ListSwitch, SequenceRace, Sequences, envelope_of, list_switch
 from shortlist.sampling.subsets import GuardArrivalTime
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from flint import arb
@@ -78,7 +78,7 @@ class BestList(BestOf):
         return base.Outcome(candidates[race.draw(source)].tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         race, candidates = self._race(self._validate_public(scores, question))
@@ -270,7 +270,7 @@ class GuardedListTopK(Guarded):
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """Independent draws, one row each, best first, for study and audit of public scores.
 
@@ -287,7 +287,7 @@ class GuardedListTopK(Guarded):
         rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
         return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
 
-    def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
         chance: float = utility.distribution(self, scores, question).lists.in_order()
         return chance

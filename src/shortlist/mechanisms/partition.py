@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, checked_flag, sorted_rows
-from shortlist._runtime import late
+from shortlist._arrays import Floats, Indices, Values, check_flag, sort_rows
+from shortlist._runtime import lazy_import
 from shortlist._text import about
 from shortlist.accounting.checks import count
 from shortlist.errors import bad_value
@@ -29,8 +29,8 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffle
-from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, draw_keys
-from shortlist.scores import Scores, ScoreWords
+from shortlist.sampling.unknown_domain import Choice, GaussianKeys, GeometricKeys, KeyNoise, draw_keys
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["KeySet", "NamesChoice"]
 
@@ -68,7 +68,7 @@ class Column:
 
     @classmethod
     def of(cls, scores: Scores, cap: Cap) -> Column:
-        held = scores._capped if cap.weighted else scores._names
+        held = scores._weights if cap.weighted else scores._names
         if held is not None:
             return cls(held.scores, held.sizes, None)
         values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
@@ -83,7 +83,7 @@ class Column:
 
 def by_score(scores: Scores) -> Indices:
     """Where the labels stand among public scores, by their places among the weights; -1 for none."""
-    weights = scores._capped
+    weights = scores._weights
     assert weights is not None
     where = {label: place for place, label in enumerate(scores.labels)}
     return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
@@ -91,15 +91,14 @@ def by_score(scores: Scores) -> Indices:
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._capped
+    held = scores._weights
     assert held is not None
     if isinstance(held, Recounted):
         return held.people(places)
     return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
 
 
-FEW = 2
-"""Up to so many labels a person, geometric noise has the lower bar."""
+SHARED_VOTES = "shared votes (1/sqrt(t) for each of a person's t names)"
 
 
 @base.mechanism_class
@@ -157,11 +156,11 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
+        weighted = self.most is None if self.weighted is None else check_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
-        object.__setattr__(self, "values", checked_flag("values", self.values))
-        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        object.__setattr__(self, "values", check_flag("values", self.values))
+        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
         if self.k is not None:
             object.__setattr__(self, "k", base.check_k(self.k))
 
@@ -214,7 +213,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         Every label of a person gets its share of epsilon and of delta.
         """
         budget = self.guarantee
-        if self.weighted or self._cap.most > FEW or isinstance(budget, ZCDP):
+        if self.weighted or self._cap.most > base.FEW_NAMES or isinstance(budget, ZCDP):
             return None
         return public_coin(Fraction(budget.epsilon) / self._cap.most, Fraction(budget.delta) / self._cap.most)
 
@@ -249,10 +248,10 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
             )
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        by_weight = bool(self.weighted) and scores._capped is not None
+        by_weight = bool(self.weighted) and scores._weights is not None
         column, noise = Column.of(scores, self._cap), self._noises()[int(self._toss(1, source)[0])]
         names = draw_keys(column.scores, column.sizes, noise, source)
-        order = self._ranking(names, source)
+        order = self._rank(names.sums.tolist(), source)
         places = column.places(names.position[order])
         if self._measures:
             return self._measure(scores, places, source)
@@ -265,11 +264,10 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
         return base.Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes, by_weight)
 
-    def _ranking(self, names: NamedKeys, source: Source) -> list[int]:
+    def _rank(self, sums: Sequence[float] | Indices, source: Source) -> list[int]:
         """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
-        drawn = shuffle(len(names.sums), WordStream(source))
-        ranked = sorted(drawn, key=lambda i: -int(names.sums[i]))
-        return ranked if self.k is None else ranked[: self.k]
+        order = sorted(shuffle(len(sums), WordStream(source)), key=lambda i: -sums[i])
+        return order if self.k is None else order[: self.k]
 
     def _margin(self, noise: KeyNoise) -> Margin:
         if isinstance(noise, GeometricKeys):
@@ -281,8 +279,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         people, cap = people_of(scores, places)
         deviation = self._measuring_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
-        drawn = shuffle(len(places), WordStream(source))
-        order = sorted(drawn, key=lambda i: -counts[i])
+        order = self._rank(counts, source)
         margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
         fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
         notes = (self._words(self.bar), f"values are people who hold the name, measured afresh{fewer}")
@@ -299,11 +296,11 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         return deviation
 
     def _words(self, bar: float) -> str:
-        kind = "shared votes (1/sqrt(t) for each of a person's t names)" if self.weighted else "people"
+        kind = SHARED_VOTES if self.weighted else "people"
         return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
 
@@ -317,7 +314,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
             if len(ours):
                 names = draw_keys(column.scores, column.sizes, noise, source, len(ours))
                 places = np.array(column.places(names.position), np.int64)
-                if self.weighted and scores._capped is not None:
+                if self.weighted and scores._weights is not None:
                     places = by_score(scores)[places]
                 rows.append((ours[names.draw], places, names.sums))
         draw, place, sums = map(np.concatenate, zip(*rows, strict=True))
@@ -331,22 +328,22 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
         indices[draw[few], at[few]] = place[few]
         reals[draw[few], at[few]] = sums[few] * float(self._cap.grid)
-        return base.Draws(indices, reals if self.values else None) if self.ordered else base.Draws(sorted_rows(indices))
+        return base.Draws(indices, reals if self.values else None) if self.ordered else base.Draws(sort_rows(indices))
 
     inclusion_probabilities = utility.inclusion_probabilities
     success_probability = utility.success_probability
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
-        chances: Floats = late("shortlist.utility.key_ranking", "naming_chances")(self, sums)
+        chances: Floats = lazy_import("shortlist.utility.key_ranking", "naming_chances")(self, sums)
         return chances
 
-    def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_names(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """How many labels are named, on average: exact, to 1e-9."""
         number: float = utility.distribution(self, scores, question).names()
         return number
 
-    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:
+    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[QuestionOptions]) -> float:
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         recall: float = utility.distribution(self, scores, question).recall(top)
         return recall
@@ -372,8 +369,8 @@ SETS_AHEAD, LIST_AHEAD = 8, 5
 """Where all bars are cleared, sets and the list stand so many times 1/epsilon_0 before the key set."""
 LONG = 24
 """Beyond so many names a list stands no longer before a key set: its noise grows with k, that of a key set does not."""
-BRANCHES_FEW = 3
-"""Up to so many names in order, under (epsilon, delta), exponential noise has the lower bar."""
+FEW_ROUNDS = 3
+"""Up to so many names a list has exponential noise under (epsilon, delta): it has the lower bar."""
 FAR = Fraction(1 << 2000)
 """For what is beyond all floats."""
 
@@ -402,7 +399,7 @@ class Branch:
     def height(self) -> str:
         """Where its bar stands, in words and public numbers."""
         if self.kind == "keys":
-            return f"{about(self.offset)} shared votes (1/sqrt(t) for each of a person's t names)"
+            return f"{about(self.offset)} {SHARED_VOTES}"
         return base.bar_in_words(self.offset, self.row)
 
     def bar(self, counts: Sequence[int]) -> Fraction:
@@ -410,37 +407,19 @@ class Branch:
         return max(counts[rank - 1] + number for rank, number in self.marks)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A budget in two: the bounded range of the choice, and what is left for the mechanism that was chosen."""
+def share(budget: base.DeltaBudget) -> tuple[float, base.DeltaBudget]:
+    """Return the bounded range of the choice, and what is left for the mechanism that is chosen.
 
-    choice: float
-    rest: base.DeltaBudget
-
-    @classmethod
-    def of(cls, budget: base.DeltaBudget) -> Parts:
-        """Each rounded down, so that together they fit."""
-        if isinstance(budget, ZCDP):
-            first = floor_to_float(SHARE**2 * Fraction(budget.rho))
-            rest = floor_to_float(Fraction(budget.rho) - Fraction(first))
-            _check_shared(first, rest)
-            return cls(epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta))
-        first = floor_to_float(SHARE * Fraction(budget.epsilon))
-        rest = floor_to_float(Fraction(budget.epsilon) - Fraction(first))
-        _check_shared(first, rest)
-        return cls(first, ApproxDP(rest, budget.delta))
-
-
-def branches(
-    k: int, parts: Parts, *, limit: int | None = None, most: int | None = None, in_order: bool = False
-) -> tuple[Branch, ...]:
-    """What is chosen from: sets at several limits (not for an order), a list, and a key set where there are weights."""
-    slack = 1 / Fraction(parts.choice)
-    sets = [] if in_order else [set_branch(k, rows, parts.rest, slack) for rows in limits(k, limit)]
-    keys = [] if most is None or limit is not None else [_keys(k, most, parts.rest, in_order)]
-    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
-    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
-    return (*sets, names, *keys)
+    Each is rounded down, so that together they fit.
+    """
+    whole = Fraction(budget.rho if isinstance(budget, ZCDP) else budget.epsilon)
+    first = floor_to_float((SHARE**2 if isinstance(budget, ZCDP) else SHARE) * whole)
+    rest = floor_to_float(whole - Fraction(first))
+    if not (first and rest):
+        raise ValueError("the budget is too small to be shared by a choice and a release; choose a larger one")
+    if isinstance(budget, ZCDP):
+        return epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta)
+    return first, ApproxDP(rest, budget.delta)
 
 
 def limits(k: int, limit: int | None) -> tuple[int, ...]:
@@ -469,7 +448,7 @@ def list_branch(k: int, rows: int, budget: base.DeltaBudget, ahead: Fraction | i
 
     However far its bar is cleared, it stands no lower than `ahead` below the k-th count: sets may then be better.
     """
-    if in_order and k <= BRANCHES_FEW and isinstance(budget, ApproxDP):
+    if in_order and _few(k, budget):
         mechanism = unknown_domain.LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
         offset = mechanism._bar[0]
     else:
@@ -483,11 +462,6 @@ def _keys(k: int, most: int, budget: base.DeltaBudget, in_order: bool) -> Branch
     """Its bar is not compared: the k-th count is, which moves as all other bars do."""
     mechanism = KeySet(most=most, weighted=True, values=False, k=k, in_order=in_order, budget=budget)
     return Branch("keys", mechanism, ((k, Fraction(0)),), 0, mechanism.bar)
-
-
-def _check_shared(first: float, rest: float) -> None:
-    if not (first and rest):
-        raise ValueError("the budget is too small to be shared by a choice and a release; choose a larger one")
 
 
 MANY_WORDS = (
@@ -556,8 +530,8 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
             object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
         if self.most is not None:
             object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
-        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
-        Parts.of(self.guarantee)
+        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
+        share(self.guarantee)
         keys = self.most is not None and self.limit is None
         if not (keys or (limits(self.k, self.limit) and not self.in_order)):
             raise ValueError("there is nothing to choose from here but a list: LimitedDomainTopK makes it, for less")
@@ -573,7 +547,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     @property
     def rate(self) -> float:
         """epsilon_0: the bounded range of the choice. Public."""
-        return Parts.of(self.guarantee).choice
+        return share(self.guarantee)[0]
 
     @property
     def branches(self) -> tuple[Branch, ...]:
@@ -610,11 +584,11 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
             notes.append(MANY_WORDS)
         return notes
 
-    def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def choice_probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
         return self._choice(self._validate_public(scores, question)).chances()
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal: exact, to 1e-9.
 
         Where a key set may be chosen, of public scores with the weights that came with them: `count(..).as_public()`.
@@ -625,7 +599,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     quality = utility.quality
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
 
@@ -641,23 +615,20 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
                 draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
                 places = draw.indices if isinstance(draw, base.Draws) else draw
                 rows[ours, : places.shape[1]] = places
-        return base.Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
+        return base.Draws(rows if self.in_order else sort_rows(rows), chosen=chosen)
 
 
 @lru_cache
 def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
-    """What is chosen from; the same for the same public facts, so it is remembered."""
-    return branches(
-        mechanism.k,
-        Parts.of(mechanism.guarantee),
-        limit=mechanism.limit,
-        most=mechanism.most,
-        in_order=mechanism.in_order,
-    )
-
-
-FEW_ROUNDS = 3
-"""Up to so many names a list has exponential noise under (epsilon, delta)."""
+    """Sets at several limits (not for an order), a list, and a key set where there are weights: by public facts."""
+    k, limit, most, in_order = mechanism.k, mechanism.limit, mechanism.most, mechanism.in_order
+    rate, rest = share(mechanism.guarantee)
+    slack = 1 / Fraction(rate)
+    sets = [] if in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
+    keys = [] if most is None or limit is not None else [_keys(k, most, rest, in_order)]
+    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
+    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, rest, ahead, in_order)
+    return (*sets, names, *keys)
 
 
 def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
@@ -665,7 +636,7 @@ def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
 
     Exponential noise has the lower bar up to k = 3, where the rounds are added up as pure epsilons.
     """
-    noise = "exponential" if _few(request) else "gumbel"
+    noise = "exponential" if _few(request.size, request.budget) else "gumbel"
     return unknown_domain.LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
 
 
@@ -697,17 +668,12 @@ def choice_of(request: base.Request) -> NamesChoice:
 
 def offers_choice(request: base.Request) -> bool:
     """Whether a noisy choice for names from the data has several ways to choose from: from two names on."""
-    if (
-        request.k is None
-        or request.k == 1
-        or not isinstance(request.budget, base.DeltaBudget)
-        or request.budget.delta >= 0.5
-    ):
+    if request.k in (None, 1) or not isinstance(request.budget, base.DeltaBudget) or request.budget.delta >= 0.5:
         return False
     key_set = request.weighed and request.limit is None
-    return key_set or (not request.ordered and bool(limits(request.k, request.limit)))
+    return key_set or (not request.ordered and bool(limits(request.size, request.limit)))
 
 
-def _few(request: base.Request) -> bool:
+def _few(k: int, budget: Guarantee) -> bool:
     """Whether a list has exponential noise."""
-    return request.size <= FEW_ROUNDS and isinstance(request.budget, ApproxDP)
+    return k <= FEW_ROUNDS and isinstance(budget, ApproxDP)

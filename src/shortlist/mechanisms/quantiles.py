@@ -25,7 +25,7 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.quantiles import Node, Recursion
 from shortlist.sampling.uniforms import WordStream
-from shortlist.scores import Scores, ScoreWords, Votes, places_of
+from shortlist.scores import QuestionOptions, Scores, Votes, places_of
 
 if TYPE_CHECKING:
     from shortlist.utility.quantiles import Run
@@ -103,9 +103,7 @@ class Quantile(base.Budgeted[base.Budget]):
         many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
         return f"{many} by {NAMES[self._noise]}"
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def levels(self) -> int:
@@ -199,30 +197,32 @@ class Quantile(base.Budgeted[base.Budget]):
         return float(spread(self._q[0])) / self.epsilon_of_a_level * math.log(points / beta)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The places of independent draws, one row each, for study and audit of public counts."""
         root, recursion = self._recursion(self._validate_public(scores, question))
         return recursion.draw_many(root, base.check_draws(draws), WordStream(base.check_source(rng), 4096))
 
-    def runs(self, scores: object, **question: Unpack[ScoreWords]) -> list[Run]:
+    def runs(self, scores: object, **question: Unpack[QuestionOptions]) -> list[Run]:
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
         runs: list[Run] = utility.distribution(self, scores, question).runs()
         return runs
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[place i is released] of one quantile, for every place of a small grid: exact, to 1e-12."""
         return utility.winner_probabilities(self, scores, **question)
 
-    def sequence_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+    def sequence_probabilities(
+        self, scores: object, **question: Unpack[QuestionOptions]
+    ) -> dict[tuple[int, ...], float]:
         """{places: chance} of all that can come out, on a small grid: exact, to 1e-12."""
         return utility.probabilities(self, scores, **question)
 
-    def expected_error(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def expected_error(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """E[distance of q n from the ranks of the released place], in people, of one quantile: exact, to 1e-9."""
         return sum(run.chance * run.error for run in self.runs(scores, **question))
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the released place is a q-quantile], of one quantile: exact, to 1e-12."""
         return sum(run.chance for run in self.runs(scores, **question) if run.error == 0)
 

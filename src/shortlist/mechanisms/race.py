@@ -33,7 +33,7 @@ from shortlist.mechanisms import base, utility
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Field, Finish, Rows, Work, race, race_many
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from flint import arb
@@ -175,7 +175,7 @@ class OneshotTopK(NoisyRace[base.Budget]):
         return base.Outcome(self._race(scores, source).indices.tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         rows = self._race_many(self._validate_public(scores, question), draws, rng)
@@ -470,7 +470,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
         return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + ahead)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
         scores = self._validate_public(scores, question)

@@ -31,7 +31,7 @@ from shortlist.sampling.sets import (
     prepare_subsets,
     prepare_switch,
 )
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["CanonicalTopK", "GuardedTopK"]
 
@@ -200,7 +200,7 @@ class CanonicalTopK(BestOf):
         return base.Outcome(np.sort(positions_of(counted, places)).tolist())
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
         scores, number = self._validate_public(scores, question), base.check_draws(draws)
@@ -208,7 +208,7 @@ class CanonicalTopK(BestOf):
             return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
         return self._race(scores).draw_many(base.check_source(rng), number)
 
-    def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
+    def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
         return bounds
@@ -402,7 +402,7 @@ class GuardedTopK(Guarded):
         return base.Outcome(picked.tolist(), used)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """Independent draws, one sorted row each, for study and audit of public scores.
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, sorted_rows
+from shortlist._arrays import Floats, Indices, sort_rows
 from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
@@ -26,7 +26,7 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, T
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stable import passes, rational_winners
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["LargeGap", "StableTopK"]
 
@@ -153,9 +153,7 @@ class LargeGap(_ByGaps[base.Budget]):
     def _gap(self) -> float:
         return epsilon_of_a_round(1, self.guarantee)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         if not scores.public:
@@ -168,17 +166,17 @@ class LargeGap(_ByGaps[base.Budget]):
         return base.Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
         scores, source = self._validate_public(scores, question), base.check_source(rng)
         return self._ranks(scores, source, base.check_draws(draws))
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
         return utility.winner_probabilities(self, scores, **question)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
         return utility.success_probability(self, scores, **question)
 
@@ -507,9 +505,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         assert self.delta_t is not None
         return noise_cost(self.sigma_1, self.limit, 1 / (2 * Fraction(self.sigma) ** 2), self.delta_t)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _parts(self) -> Parts:
@@ -595,7 +591,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
 
@@ -614,13 +610,13 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
                 filled, _ = self._fill_up(scores, np.sort(stable[stable >= 0]).tolist(), source)
                 row[: len(filled)] = filled
         fixed = self.k is not None and not self.fill
-        return base.Draws(sorted_rows(rows), None, sets.chosen * np.array([0 if fixed else 1, 1]))
+        return base.Draws(sort_rows(rows), None, sets.chosen * np.array([0 if fixed else 1, 1]))
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...] | None, float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...] | None, float]:
         """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
         return utility.probabilities(self, scores, **question)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[a true top k is released], ties counting as equal: exact, to 1e-12, and with fill to 1e-8.
 
         Where the gaps decide how many, P[a set is named]: it is a true top j, whatever its size j is.

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NoReturn, Self, Unpack
 import numpy as np
 
 from shortlist import estimates
-from shortlist._arrays import Floats, Indices, Values, checked_flag
+from shortlist._arrays import Floats, Indices, Values, check_flag
 from shortlist._runtime import this_process
 from shortlist.accounting.checks import number, up
 from shortlist.errors import bad_type, bad_value
@@ -28,7 +28,7 @@ from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.thresholds import Barrier, Branch, ManyRuns, Questions, Rules, Test, add_pure_noise, passing
-from shortlist.scores import Number, Scores, ScoreWords, Sensitivity, as_scores
+from shortlist.scores import Number, QuestionOptions, Scores, Sensitivity, as_scores
 
 __all__ = ["HybridSparseVector", "HybridTopK", "SparseVector"]
 
@@ -262,10 +262,10 @@ class SparseVector(base.Budgeted[PureDP]):
         object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
         object.__setattr__(self, "k", base.check_k(self.k))
         self._pay(base.check_pure_budget("sparse vector with gaps", epsilon, self.budget))
-        checked_flag("adaptive", self.adaptive)
+        check_flag("adaptive", self.adaptive)
         object.__setattr__(self, "branches", _check_branches(self.branches))
         number("deviations", self.deviations)
-        checked_flag("monotone", self.monotone)
+        check_flag("monotone", self.monotone)
         self._moves  # noqa: B018 (it checks the sensitivity)
         if not isinstance(self.noise, str) or self.noise not in KINDS:
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
@@ -289,13 +289,9 @@ class SparseVector(base.Budgeted[PureDP]):
         words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
         return base.record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
 
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
+    refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def rules(self) -> Rules:
@@ -366,7 +362,7 @@ class SparseVector(base.Budgeted[PureDP]):
             )
         return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))
 
-    def _question(self, scores: object, question: ScoreWords) -> Scores:
+    def _question(self, scores: object, question: QuestionOptions) -> Scores:
         if isinstance(scores, Scores):
             scores = as_scores(scores, **question)
             if (scores.largest_sensitivity, scores.range_sensitivity) != (self._moves.largest, self._moves.range):
@@ -379,7 +375,7 @@ class SparseVector(base.Budgeted[PureDP]):
         twice = ", ".join(question.keys() & {"sensitivity", "monotone"})
         if twice:
             raise TypeError(f"{twice}: already said by the mechanism; give it there")
-        words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
+        words: QuestionOptions = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
         return as_scores(scores, **words)
 
     def _check(self, scores: Scores) -> None:
@@ -425,7 +421,7 @@ class SparseVector(base.Budgeted[PureDP]):
         return answers * self._moves.largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
 
@@ -449,14 +445,14 @@ class SparseVector(base.Budgeted[PureDP]):
             values[rows, :n] = np.array(noisy).reshape(len(rows), n)
         return np.column_stack([gaps, values])
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[str, ...], float]:
+    def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers], gaps aside: exact, to 1e-9, where there are at most 100,000.
 
         An answer is "below", or the name of the test that was passed, as in `branch`; a run that stops ends its row.
         """
         return utility.probabilities(self, scores, **question)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[every answer is right until the run stops], for public answers: exact, to 1e-9.
 
         Right is "above" for what is above the threshold, "below" for what is below; exactly at it either is right.
@@ -534,13 +530,9 @@ class _Hybrid(base.Budgeted[PureDP]):
         self._pay(base.check_pure_budget(self.family, epsilon, self.budget))
         base.check_work(self.work)
 
-    @property
-    def refundable(self) -> tuple[Currency, ...]:
-        return ("pure",)
+    refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)
@@ -584,7 +576,7 @@ class _Hybrid(base.Budgeted[PureDP]):
         return ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count))
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
@@ -602,7 +594,7 @@ class _Hybrid(base.Budgeted[PureDP]):
     inclusion_probabilities = utility.inclusion_probabilities
     number_released = utility.number_released
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
 
         Equal scores count as equal, and whoever is exactly at the threshold may be released or not.

@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, sorted_rows
+from shortlist._arrays import Indices, sort_rows
 from shortlist.accounting.checks import number, up
 from shortlist.accounting.curves import range_rho
 from shortlist.errors import bad_value
@@ -29,7 +29,7 @@ from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.unknown_domain import LimitedSets
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["CanonicalLimitedDomain", "LimitedDomainTopK"]
 
@@ -149,7 +149,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
     _describe_end = _describe_bar
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores.
 
@@ -158,7 +158,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
         scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
         candidates = base.listing(scores.values, self._limit)
         rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
-        return rows if self.ordered else sorted_rows(rows)
+        return rows if self.ordered else sort_rows(rows)
 
 
 @base.mechanism_class
@@ -243,9 +243,7 @@ class LimitedDomainTopK(_WorkingList):
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
         return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
 
-    @property
-    def ordered(self) -> bool:
-        return True
+    ordered: ClassVar[bool] = True
 
     @property
     def offset(self) -> float:
@@ -417,9 +415,7 @@ class CanonicalLimitedDomain(_WorkingList):
     def charge(self) -> ThinnedRange:
         return ThinnedRange(self._round, 1, self.guarantee.delta)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _round(self) -> float:

@@ -28,7 +28,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
 from shortlist.sampling.uniforms import WordStream, shuffle
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
     from shortlist.utility.quality import Quality
@@ -133,7 +133,7 @@ class NoisyHistogram(NoisyRace[base.Budget]):
         return f"whoever is on the list because its noise was {way} is shown too {way}"
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         scores = self._validate_public(scores, question)
@@ -371,7 +371,7 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         return pure_margin(scale, whole=whole)
 
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> base.Draws:
         """The positions and values of independent draws, largest value first, for study and audit of public scores."""
         scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
@@ -390,17 +390,17 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
         return base.Draws(rows, reals).undo_negation(scores)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
         selection, scores = self._selection_for(scores, question)
         return selection.success_probability(scores)
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the names (Definition 118): that of the selection."""
         selection, scores = self._selection_for(scores, question)
         return selection.quality(scores)
 
-    def _selection_for(self, scores: object, question: ScoreWords) -> tuple[Selection, Scores]:
+    def _selection_for(self, scores: object, question: QuestionOptions) -> tuple[Selection, Scores]:
         """Who selects, and from what: measuring changes nothing of who is named."""
         scores = self._validate_public(scores, question)
         return self._parts(scores.public).selection, scores

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NoReturn
 import numpy as np
 
 from shortlist import privacy
-from shortlist._arrays import Indices, attempt, sorted_rows
+from shortlist._arrays import Indices, attempt, sort_rows
 from shortlist._runtime import this_process
 from shortlist.accounting.checks import count, number, up
 from shortlist.errors import bad_type, bad_value
@@ -302,7 +302,7 @@ class MultiLabelPATE(_Teachers):
         else:
             ranks = np.full(draws, self.k)
         sets = stable.stable_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
-        return base.Draws(sorted_rows(sets.indices), None, sets.chosen)
+        return base.Draws(sort_rows(sets.indices), None, sets.chosen)
 
 
 class PATE(_Teachers):

@@ -10,17 +10,18 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shortlist._files import checked_path, write_text
+from shortlist._files import path_text, write_text
 from shortlist._text import csv_table, page_safe, terminal_safe
 from shortlist.accounting.checks import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
+from shortlist.ledger.filter import HAIR, ZERO, Standing, down
 from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
 from shortlist.pages.theme import caution_in, document, facts, meter, price_in, risk_box, table, warning
 
 if TYPE_CHECKING:
     from shortlist.ledger.chain import LedgerEntry
-    from shortlist.ledger.filter import Standing, Terms
+    from shortlist.ledger.filter import State, Terms
     from shortlist.ledger.ledger import Ledger
 
 MOST_ROWS = 2_000
@@ -32,7 +33,7 @@ HEAD = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "ho
 
 def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") -> None:
     """The page, and its table beside it: each whole, or what was there before. New files are for their owner alone."""
-    name = checked_path(path, "q4.html")
+    name = path_text(path, "q4.html")
     if not isinstance(title, str):
         raise bad_type('$title must be text, for example $title="Budget of the fourth quarter"')
     if not name.lower().endswith(".html"):
@@ -138,7 +139,7 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
     rules = [
         f"{100 * terms.split:g}% of δ is kept for sharper sums" if terms.split else "",
         f"sums of Rényi divergence at order {terms.order:g}" if terms.order is not None else "",
-        terms.mixed_words,
+        terms.relation_words,
         terms.approval_words,
     ]
     said = ", ".join(filter(None, rules))
@@ -243,3 +244,35 @@ def cost_in_words(entry: LedgerEntry, *, rho: bool) -> str:
         "refund": f"{cost} given back, of entry {entry.refund_of}",
     }
     return words.get(entry.kind, cost)
+
+
+DELTA = "\ndelta: "
+"""How the line about delta begins."""
+
+
+def describe_ledger(terms: Terms, closed: str, here: State) -> str:
+    """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
+    standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
+    stands = "; ".join(
+        filter(None, [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words])
+    )
+    return f"{stands}{DELTA}{delta}" if delta else stands
+
+
+def _describe_delta(terms: Terms, here: State) -> str:
+    """How much of its delta a ledger still gives to answers that need one; empty if it has none, or is closed."""
+    budget, share = terms.budget, terms.limits.delta
+    if isinstance(budget, PureDP) or not budget.delta or here.closed:
+        return ""
+    limits, whole = terms.limits_for(here.total, ZERO, first=False), Fraction(budget.delta)
+    left, all_of_it = limits.delta - here.total.delta, number_text(budget.delta)
+    part = number_text(down(share), up=False)
+    other = f"the other {number_text(up(whole - share))} lets many small charges add up to less"
+    if 0 < share < whole and not here.charges:
+        return f"names from the data need one: the first charge may have all of {all_of_it}, later ones {part}; {other}"
+    if left < HAIR * whole:
+        return f"none of {all_of_it} is left for answers that need one, as names from the data do"
+    amount = number_text(down(left), up=False)
+    if limits.delta < whole:
+        return f"{amount} is left of the {part} for answers that need one, as names from the data do; {other}"
+    return f"{amount} is left of {all_of_it} for answers that need one, as names from the data do"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from shortlist._files import checked_path, write_text
+from shortlist._files import path_text, write_text
 from shortlist._runtime import version
 from shortlist._text import LEAD, OVER, as_sentence, label_text, page_safe, terminal_safe
 from shortlist.accounting.guarantees import ApproxDP
@@ -35,7 +35,7 @@ BEFORE, AFTER = "Before they read the list, they guess right", "After, with the 
 
 def write_release(release: Release | GroupedRelease, path: str | os.PathLike[str], title: str = "") -> None:
     """The page in a file: the whole of it, or what was there before. A new file is for its owner alone."""
-    name = checked_path(path, "top10.html")
+    name = path_text(path, "top10.html")
     if not isinstance(title, str):
         raise bad_type('$title must be text, for example $title="Most rented films"')
     write_text(name, release_page(release, title))

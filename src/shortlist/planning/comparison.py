@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from shortlist._arrays import installed_frame
+from shortlist._arrays import find_frame_library
 from shortlist._text import text_table
 from shortlist.accounting.checks import number
 from shortlist.errors import bad_value
@@ -25,7 +25,7 @@ from shortlist.planning.rows import EVERY as GOALS
 from shortlist.planning.rows import Contestant, contestants, curves
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility.lower_bound import most_success
 from shortlist.utility.sets import GuardedSetDistribution
 
@@ -77,7 +77,7 @@ class Comparison:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
+        return nw.from_dict(self.columns(), backend=find_frame_library()).to_native()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """P[the released set is a true top k] over epsilon, one curve for each mechanism. Returns a matplotlib Axes."""
@@ -101,7 +101,7 @@ def compare(
     epsilon: float | Iterable[float],
     delta: float | None = None,
     most: int | None = None,
-    **question: Unpack[ScoreWords],
+    **question: Unpack[QuestionOptions],
 ) -> Comparison:
     """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
 
@@ -167,7 +167,7 @@ def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -
     if delta is None:
         raise bad_value("these names come from the data: write the delta of the releases too, for example $delta=1e-6")
     checked = number("delta", delta, above=True, below=0.5)
-    shared = None if scores._capped is None else scores._capped.most
+    shared = None if scores._weights is None else scores._weights.most
     for one in contestants(k, "unknown", False, scores.most, shared):
         if one.one_pair:
             yield from _rows_of(one, scores, grid, checked)
@@ -187,7 +187,7 @@ def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, floa
     return tuple((epsilon, most_success(scores.values, k, epsilon)) for epsilon in grid)
 
 
-def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[ScoreWords]) -> float:
+def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[QuestionOptions]) -> float:
     """The least epsilon at which the mechanism releases a true top k with probability `target`.
 
     The currency is that of the mechanism: for `PureDP` its epsilon, for `ApproxDP(epsilon, delta)` the epsilon at that
@@ -302,7 +302,7 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
     return math.exp(bisect(succeeds, low, high, within(width))[1])
 
 
-def _validate_public(scores: object, question: ScoreWords) -> Scores:
+def _validate_public(scores: object, question: QuestionOptions) -> Scores:
     data = as_scores(scores, **question)
     check_public_scores(data)
     return data

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values, installed_frame
+from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
@@ -25,7 +25,7 @@ from shortlist.pages.summary import in_full
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import CURRENCIES, DOMAINS, Contestant, Currency, Goal, affordable, contestants, cost
 from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
 from shortlist.utility.quality import searching
 
@@ -155,7 +155,7 @@ class Plan:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
+        return nw.from_dict(self.columns(), backend=find_frame_library()).to_native()
 
     def to_json(self) -> dict[str, Any]:
         """One object for programs: `rows` best first; what is not a number is null."""
@@ -372,7 +372,7 @@ def plan(
     domain: str | Iterable[str] = DOMAINS,
     ordered: bool = False,
     most: int | None = None,
-    **question: Unpack[ScoreWords],
+    **question: Unpack[QuestionOptions],
 ) -> Plan:
     """The epsilon that each mechanism needs for a target, or how far each gets with an epsilon; best first.
 
@@ -432,7 +432,7 @@ def plan(
         raise bad_value(f"$delta must be at least {LEAST_DELTA:g} and below 1/2: write $delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(data), flag("ordered", ordered)
-    shared = None if data._capped is None else data._capped.most
+    shared = None if data._weights is None else data._weights.most
     entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
                 if (data.public if place == "known" else counts) and aim in one.row.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
@@ -538,7 +538,7 @@ def _question(
     shape: str | None,
     scores: object,
     most: int | None,
-    question: ScoreWords,
+    question: QuestionOptions,
 ) -> tuple[Scores, str, int | None]:
     """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):

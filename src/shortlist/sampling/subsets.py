@@ -291,7 +291,7 @@ def falls_if_few(classes: Classes) -> Floats | None:
     """The losses of all columns, one by one, where there are few classes; None otherwise."""
     if len(classes.i) * len(classes.fall) > FEW:
         return None
-    return classes.fall.expanded() if isinstance(classes.fall, Runs) else classes.fall
+    return classes.fall.expand() if isinstance(classes.fall, Runs) else classes.fall
 
 
 @lru_cache(maxsize=16)

@@ -22,8 +22,8 @@ from shortlist._runtime import MissingPackageError
 from shortlist._text import csv_table, label_text, terminal_safe
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.ledger.chain import LedgerEntry
-from shortlist.ledger.filter import DELTA
 from shortlist.pages import ledger_page
+from shortlist.pages.ledger_page import DELTA
 from shortlist.pages.release_page import release_page, share_of_budget
 from shortlist.pages.summary import caution, in_short, percent, quantile_in_words, risk
 from shortlist.pages.theme import asset, page
@@ -34,7 +34,7 @@ from shortlist.studio.expected import forecast
 from shortlist.studio.forms import Offer
 from shortlist.studio.inputs import Folder, open_ledger, read_field
 from shortlist.studio.planner import Planner
-from shortlist.tables.file_sources import format_of
+from shortlist.tables.files import format_of
 
 OURS = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded, MissingPackageError)
 """Errors of ours, whose one sentence shows nothing of the table."""
@@ -193,7 +193,7 @@ def ledger_facts(path: Path, name: str, wait: float = GLANCE) -> dict[str, Any] 
 
 def _left(standing: Standing) -> str:
     """What is left, before anything else; if it is nothing, whom to ask."""
-    if standing.used_up:
+    if standing.nothing_left:
         return NOTHING_LEFT
     exact = standing.currency == "epsilon" and not standing.delta
     return f"{'' if exact else 'Up to '}{'E' if exact else 'e'}psilon {standing.left_text} is left."

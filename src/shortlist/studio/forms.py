@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.checks import number_text
 from shortlist.api import Quote
-from shortlist.ledger.filter import charge_amounts, price_text, spent_of
+from shortlist.ledger.filter import balance_of, charge_amounts, price_text
 from shortlist.privacy import ApproxDP, Ledger, PureDP
 from shortlist.studio import inputs
 from shortlist.studio.inputs import Folder, open_ledger, read_field
-from shortlist.tables.column_names import are_a_candidate
-from shortlist.tables.file_sources import format_of
+from shortlist.tables.files import format_of
+from shortlist.tables.public_lists import are_a_candidate
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""
@@ -240,14 +240,14 @@ class Offer(NamedTuple):
         terms, before = ledger.terms, ledger.standing
         charge = ledger.with_room(self.quote.charge, self.quote.guarantee)
         after = ledger.standing_if(charge, unit=f"{self.question.unit} (add-remove)")
-        price = price_text(spent_of(terms, charge_amounts(terms, charge).where(terms.limits)))
+        price = price_text(balance_of(terms, charge_amounts(terms, charge).where(terms.limits)))
         whole, so_far = number_text(after.of), number_text(after.booked)
         counts = price.startswith(f"{after.currency} ")  # by which rule the ledger counts depends on the charge
         of = f"of the {whole} in {name}" if counts else f"from {name}, whose budget is {after.currency} {whole}"
         waits = ", once somebody else has approved it" if terms.approval else ""
         left = then = f"then {after.admits}"
         if after.currency == "epsilon":
-            most = "up to " if after.delta and not after.used_up else ""
+            most = "up to " if after.delta and not after.nothing_left else ""
             left = f"{most}{after.left_text} will be left"
         return {
             "ledger": name,

@@ -20,10 +20,9 @@ from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks, risk
 from shortlist.privacy import ApprovalNeeded, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release import GroupedRelease, Release
 from shortlist.scores import read_bound
-from shortlist.tables.column_names import NO_NAMES
+from shortlist.tables.dialect import NO_NAMES, TextForm
 from shortlist.tables.dialect import SEPARATORS as SEPARATORS_OF_FILES
-from shortlist.tables.dialect import TextForm
-from shortlist.tables.file_sources import column_names, format_of
+from shortlist.tables.files import column_names, format_of
 
 
 def error_text(error: Exception) -> str:

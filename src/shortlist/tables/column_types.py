@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -70,17 +70,6 @@ def is_number(declared: str) -> bool:
     return known or NUMBERS.fullmatch(declared.lower().removeprefix("!")) is not None
 
 
-def item_kind(column: str, declared: str) -> Kind:
-    """The kind of an item column, or a refusal that shows the name the caller wrote."""
-    kind = kind_of(declared)
-    if kind is None:
-        raise bad_value(
-            f"$item={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
-            "first, for example to text"
-        )
-    return kind
-
-
 def check_user(column: str, declared: str) -> None:
     """Refuse a column of people that does not hold plain values, by its declared type."""
     name = declared.lower().removeprefix("!")
@@ -92,27 +81,47 @@ def check_user(column: str, declared: str) -> None:
 
 
 def check_texts(
-    lists: str, role: str, columns: Sequence[str], kinds: list[Kind], written: Collection[str], rows: list[Row]
+    lists: str,
+    role: str,
+    columns: Sequence[str],
+    kinds: Collection[Kind],
+    written: Collection[str],
+    rows: Sequence[Row],
 ) -> None:
     """Refuse a public list of numbers, truth values or dates for a column that was declared as text.
 
     By types alone: such a list is seldom meant, and would hardly ever name what the column has. Columns that are
     `written`, whose fields are text whatever they look like, take it: there 7 is "7".
     """
-    for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
-        if kind == "text" and column not in written and any(isinstance(row[place], NO_TEXT) for row in rows):
+    for column, kind, cells in zip(columns, kinds, zip(*rows, strict=True), strict=True):
+        if kind == "text" and column not in written and any(issubclass(one, NO_TEXT) for one in set(map(type, cells))):
             raise bad_value(
                 f"{lists} must be text, for ${role}={column!r} is a column of text: the text '7', not the number 7"
             )
 
 
-def fitted(rows: list[Row], kinds: list[Kind]) -> list[Row]:
-    """The public list in the form of the item columns, distinct. Its errors may depend on it."""
-    return list(dict.fromkeys(tuple(map(_fitted, row, kinds)) for row in rows))
+def fit_rows(rows: Sequence[Row], kinds: Collection[Kind]) -> list[Row]:
+    """Return a public list in the form of its columns, distinct. Its errors may depend on it."""
+    columns = [_fit_column(cells, kind) for cells, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
+    return list(dict.fromkeys(zip(*columns, strict=True)))
 
 
-def _fitted(part: Any, kind: Kind) -> Any:
-    value = _plain(part)
+def _fit_column(cells: tuple[Any, ...], kind: Kind) -> Iterable[Any]:
+    """Fit a column at once where all of its cells are plain ones of its kind, as in almost every list."""
+    types = set(map(type, cells))
+    if kind == "text" and types == {str}:
+        try:
+            "".join(cells).encode()
+        except UnicodeEncodeError:
+            raise ValueError(UNFIT) from None
+        return cells
+    if types == {int} and kind in RANGES and RANGES[kind][0] <= min(cells) and max(cells) <= RANGES[kind][1]:
+        return cells
+    return [_fit(cell, kind) for cell in cells]
+
+
+def _fit(cell: Any, kind: Kind) -> Any:
+    value = _plain(cell)
     if value is None or kind == "text":
         value = None if value is None else as_text(value)
     elif kind == "date":
@@ -131,7 +140,7 @@ def _fitted(part: Any, kind: Kind) -> Any:
 
 
 def _plain(cell: Any) -> str | int | bool | datetime.date | None:
-    """A cell as one of the kinds; None for anything else, for text that is no Unicode and numbers beyond 64 bits."""
+    """Return a cell as one of the kinds; None for others, text that is not Unicode and numbers beyond 64 bits."""
     if isinstance(cell, str):
         try:
             return cell.encode().decode()

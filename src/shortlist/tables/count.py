@@ -1,35 +1,34 @@
-"""From a table to scores, in one call."""
+"""From a table to scores, or to the votes of a quantile: names and types come first, then the rows are read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, overload
 
-from shortlist._arrays import named_type
-from shortlist._runtime import late
+from shortlist._arrays import FRAMES, Frame, describe_type
+from shortlist._runtime import lazy_import
 from shortlist._text import kind_of_words
 from shortlist.errors import bad_type, bad_value
-from shortlist.scores import GroupedScores, Remote, Scores
+from shortlist.scores import Grid, GroupedScores, Scores
 from shortlist.tables.dialect import TextForm
-from shortlist.tables.files import check_file, check_groups_of_file, count_files
-from shortlist.tables.frames import count_frame
-from shortlist.tables.groups.held import GroupHeld, NoGroups
-from shortlist.tables.groups.scored import scores_of_groups
-from shortlist.tables.public_lists import check_public_list
-from shortlist.tables.question import Question
-from shortlist.tables.relations import count_relation
-from shortlist.tables.remote_scores import Engine, Held, Uncounted, Weights
+from shortlist.tables.histogram import NoRows, scores_of
+from shortlist.tables.public_lists import check_public_list, family_of
+from shortlist.tables.question import Columns, Plan, Question, plain_key
+from shortlist.tables.values import Placed, ValuePlan, ValueQuestion
 
 Progress = Callable[[float], None]
 """Told the share of the work that is done, from 0 to 1."""
 
-OPTIONAL = {
-    "pyspark": ("shortlist.tables.spark", "count_spark"),
-    "ibis": ("shortlist.tables.ibis", "count_ibis"),
+ENGINES: dict[str, tuple[str, str]] = {
+    "pyspark": ("shortlist.tables.spark", "SparkTable"),
+    "ibis": ("shortlist.tables.ibis", "IbisTable"),
+    "duckdb": ("shortlist.tables.duckdb", "RelationTable"),
+    "_duckdb": ("shortlist.tables.duckdb", "RelationTable"),
+    **dict.fromkeys(FRAMES, ("shortlist.tables.frames", "FrameTable")),
 }
-"""Engines whose library may not be there: their modules are imported when a table of theirs is met."""
+"""By the library of a table: its engine is imported when such a table is met."""
 
 
 @overload
@@ -167,7 +166,30 @@ def count(
     return counts
 
 
-@dataclass(frozen=True, slots=True)
+def table_of(source: Any, wanted: tuple[str, ...], memory: str | None, text: TextForm) -> Any:
+    """Return a table for its engine, by its kind; its names and types alone are looked at."""
+    if isinstance(source, str | os.PathLike):
+        return lazy_import("shortlist.tables.duckdb", "FileTable")(os.fspath(source), wanted, memory, text)
+    if memory is not None:
+        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
+    text.check_unused()
+    family = family_of(source)
+    library = next((library for library in ENGINES if library in family), None)
+    if library is None or ("duckdb" in library and not hasattr(source, "columns")):
+        raise _refuse_table(source)
+    return lazy_import(*ENGINES[library])(source)
+
+
+def _refuse_table(source: object) -> TypeError:
+    name = type(source).__name__
+    words = "; con.sql(...) gives a relation" if name == "DuckDBPyConnection" else ""
+    return TypeError(
+        "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
+        f"DataFrame, not {describe_type(source)}{words}"
+    )
+
+
+@dataclass(slots=True)
 class OpenTable:
     """A table and a question about it, before a row is read. Made by `open_table`."""
 
@@ -177,29 +199,29 @@ class OpenTable:
     unit: str
     memory: str | None
     text: TextForm
+    _facts: tuple[Any, Plan] | None = None
+
+    def _plan(self) -> tuple[Any, Plan]:
+        """(the table, the question with a fresh salt): public lists are fitted once."""
+        question = self.question.with_cap(self.candidates is not None)
+        if self._facts is None:
+            table = table_of(self.source, self.question.columns, self.memory, self.text)
+            self._facts = table, Plan.of(self.question, table.columns(), self.candidates, table.query)
+        table, plan = self._facts
+        return table, plan.ask(question)
 
     def schema(self) -> Any:
-        """What `count` would give, with no row read: all that is public is right, and every score is 0.
+        """Return what `count` would give, with no row read: all that is public is right, and every score is 0.
 
-        A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
+        A mechanism checks it, and a ledger charges by it, before a row of the table is looked at.
         """
-        if not isinstance(self.source, str | os.PathLike):
-            return replace(self, source=_emptied(self.source)).count()
-        file = os.fspath(self.source), self.question, self.candidates, self.memory, self.text
-        capped = self.question.capped(self.candidates is not None)
-        held: Engine | GroupHeld
-        if self.question.grouping is None:
-            held = Uncounted(check_file(*file) or 0, capped.weighted)
-        else:
-            number, listed = check_groups_of_file(*file)
-            held = GroupHeld(NoGroups(capped.weighted), listed, number)
-        return _scored(held, capped, self.candidates, self.unit, self.text.in_words(self.source))
+        table, plan = self._plan()
+        return scores_of(table.dry_count(plan), plan, self.unit, self.text.in_words(self.source))
 
     def count(self, progress: Progress | None = None) -> Any:
         """Read the rows: `Scores`, or `GroupedScores` where the question names groups."""
-        capped = self.question.capped(self.candidates is not None)
-        held = _engine(self.source, capped, self.candidates, self.memory, self.text, progress)
-        return _scored(held, capped, self.candidates, self.unit, self.text.in_words(self.source))
+        table, plan = self._plan()
+        return scores_of(table.count(plan, progress), plan, self.unit, self.text.in_words(self.source))
 
 
 def open_table(
@@ -213,23 +235,11 @@ def open_table(
     separator: str | None = None,
 ) -> OpenTable:
     """Check what is asked of a table, as far as the words tell; `schema` and `count` look at it."""
-    check_asked(question, candidates, unit)
+    check_question(question, candidates, unit)
     return OpenTable(source, question, candidates, unit, memory, TextForm.of(multiline, separator))
 
 
-def _emptied(table: Any) -> Any:
-    """The same table without its rows."""
-    for way in ("limit", "head"):
-        cut: Callable[[int], Any] | None = getattr(table, way, None)
-        if callable(cut):
-            empty = cut(0)
-            if not isinstance(table, type(empty)):  # a dataset, or a frame in groups, gives a frame and is none
-                raise _no_table(table)
-            return empty
-    return table.slice(0, 0) if callable(getattr(table, "slice", None)) else table
-
-
-def check_asked(question: Question, candidates: object, unit: str) -> None:
+def check_question(question: Question, candidates: object, unit: str) -> None:
     """Refuse what does not go together, by the words alone."""
     if question.grouping is not None and question.grouping.listed is None and candidates is not None:
         raise bad_value(
@@ -242,56 +252,39 @@ def check_asked(question: Question, candidates: object, unit: str) -> None:
         raise bad_value('$unit must be a word, for example $unit="user"')
 
 
-def _scored(
-    engine: Engine | GroupHeld, question: Question, candidates: object, unit: str, table: str
-) -> Scores | GroupedScores:
-    if isinstance(engine, GroupHeld):
-        return scores_of_groups(engine, question, candidates, unit, table)
-    clip, cap = question.clip, question.cap
-    weights = Weights(engine, cap.most) if cap is not None and engine.weighted else None
-    return Scores._of_table(
-        Remote(Held.of(engine), weights, 1 if clip is None else float(clip.grid)),
-        sensitivity=1.0 if clip is None else clip.sensitivity,
-        monotone=clip is None or clip.monotone,
-        public=candidates is not None,
-        unit=unit,
-        frame=engine.frame,
-        columns=question.items if len(question.items) > 1 else (),
-        most=question.most,
-        source=question.in_words(table),
-    )
+def schema_of_groups(question: Question, candidates: int | None, unit: str) -> GroupedScores:
+    """Return what is public of the scores of groups, by the question alone: not even a header is read.
+
+    `candidates` is how many there are in each group, where they are public.
+    """
+    assert question.grouping is not None
+    capped, listed = question.with_cap(candidates is not None), question.grouping.listed
+    sizes = None if candidates is None or listed is None else (candidates,)
+    plan = Plan(capped, Columns((), {}), (), None, None if listed is None else list(listed), sizes=sizes)
+    scores: Any = scores_of(NoRows(capped.weighted), plan, unit, "")
+    return scores  # type: ignore[no-any-return]
 
 
-def _engine(
-    source: Any,
-    question: Question,
-    candidates: object,
-    memory: str | None,
-    text: TextForm,
-    progress: Progress | None,
-) -> Engine | GroupHeld:
-    """The engine for that kind of table."""
-    family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
-    if isinstance(source, str | os.PathLike):
-        return count_files(os.fspath(source), question, candidates, memory, text, progress)
-    if memory is not None:
-        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
-    text.check_unused()
-    optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
-    if optional is not None:
-        count_optional: Callable[[Any, Question, object], Engine | GroupHeld] = late(*optional)
-        return count_optional(source, question, candidates)
-    if family & {"duckdb", "_duckdb"} and hasattr(source, "columns"):
-        return count_relation(source, question, candidates)
-    if family & {"pandas", "polars", "pyarrow"}:
-        return count_frame(source, question, candidates)
-    raise _no_table(source)
+@dataclass(frozen=True, slots=True)
+class OpenValues:
+    """A table whose names and types alone were looked at."""
+
+    grid: Grid
+    frame: Frame | None
+    places: Callable[[Progress | None], list[Placed]]
+    """Reads the rows: the votes of every group, or of all users where there are no groups."""
+    keys: tuple[Hashable, ...] = ()
+    """The public keys of the groups, in the kinds of their columns."""
 
 
-def _no_table(source: object) -> TypeError:
-    name = type(source).__name__
-    words = "; con.sql(...) gives a relation" if name == "DuckDBPyConnection" else ""
-    return TypeError(
-        "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
-        f"DataFrame, not {named_type(source)}{words}"
-    )
+def open_values(rows: Any, question: ValueQuestion, memory: str | None, text: TextForm) -> OpenValues:
+    """Return what is public of a table of values, and how it is read."""
+    table = table_of(rows, question.columns, memory, text)
+    plan = ValuePlan.of(question, table.columns())
+    grid, keys = plan.grid, tuple(map(plain_key, plan.groups or ()))
+    frame = None
+    if table.engine is not None:
+        frame = Frame(table.engine, tuple(table.kinds[kind] for kind in plan.kinds if kind in table.kinds))
+    if not isinstance(rows, str | os.PathLike):
+        table.weighs(plan)
+    return OpenValues(grid, frame, lambda tell: table.votes(plan, grid, tell), keys)

@@ -1,5 +1,7 @@
 """The dialect of text tables, checked on the bytes before DuckDB reads them: one physical line is one row.
 
+Packed files are read as DuckDB reads them: gzip by the standard library, zstd by an optional one.
+
 A reader that follows a quote to wherever the next one stands lets one person's line swallow everybody's in between.
 Here a quote opens and closes on its line and inside one field, or the whole file is refused. The check runs over
 blocks of whole lines, at the speed of numpy.
@@ -7,18 +9,23 @@ blocks of whole lines, at the speed of numpy.
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import re
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from shortlist._arrays import checked_flag
+from shortlist._arrays import check_flag
+from shortlist._runtime import IMPORTS, MissingPackageError
 from shortlist.errors import Text, bad_type, bad_value
 from shortlist.tables.errors import TableError
-from shortlist.tables.packed import read
+
+Result = TypeVar("Result")
 
 BLOCK = 1 << 24
 """Bytes that are looked at together."""
@@ -40,6 +47,7 @@ RETURNS = "it has a carriage return inside a line; end lines with LF or CRLF"
 MIXED = "some of its lines end with CRLF and some with LF; write them all alike"
 NUL = "it holds NUL bytes, so it is no UTF-8 text; convert the file first"
 
+NO_NAMES = "; none of the names you gave is in its first line: has the file a line of names?"
 SEPARATORS = ",;|:\t"
 """What may stand between the fields of a CSV file."""
 
@@ -79,7 +87,7 @@ class TextForm:
             raise bad_type('$separator must be one letter, for example $separator=";"')
         if separator is not None and separator not in SEPARATORS:
             raise bad_value(f"$separator must be one of {', '.join(map(repr, SEPARATORS))}")
-        return cls(checked_flag("multiline", multiline), separator)
+        return cls(check_flag("multiline", multiline), separator)
 
     def in_words(self, source: object) -> str:
         """A table for the record: a file by its name, its folder and how it is written, another table by its kind."""
@@ -175,12 +183,12 @@ class Dialect:
                 if said is not None:
                     return said
             if self.quoted and b'"' in block:
-                said, inside = self._misquoted(block, inside)
+                said, inside = self._check_quotes(block, inside)
                 if said is not None:
                     return said
         return NEVER if inside else None
 
-    def _misquoted(self, block: bytes, inside: bool) -> tuple[str | None, bool]:
+    def _check_quotes(self, block: bytes, inside: bool) -> tuple[str | None, bool]:
         """(what is wrong, whether a quoted field goes on after the block), for a block that begins with a line."""
         letters = np.frombuffer(block if block.endswith(b"\n") else block + b"\n", np.uint8)
         places = np.flatnonzero(letters == QUOTE if self.multiline else (letters == QUOTE) | (letters == NEWLINE))
@@ -220,3 +228,105 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes | None]:
             yield None
             return
     yield rest
+
+
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+"""Endings, and DuckDB's words for them."""
+PACKED_BLOCK = 1 << 20
+
+
+def packing(path: str) -> str:
+    """How a file is packed, by its ending, in DuckDB's words."""
+    return next((word for ending, word in PACKED.items() if path.endswith(ending)), "uncompressed")
+
+
+def plain_name(path: str) -> str:
+    """The path without the ending that says how it is packed."""
+    return next((path.removesuffix(ending) for ending in PACKED if path.endswith(ending)), path)
+
+
+def read(path: str, action: Callable[[IO[bytes]], Result]) -> Result:
+    """What the action makes of the bytes of a file, unpacked if its name says so.
+
+    Raises
+    ------
+    TableError
+        if it is not whole.
+    """
+    check_packing(path)
+    kind = packing(path)
+    opened: Any = {"gzip": gzip.open, "zstd": _open_zstd}.get(kind, open)
+    try:
+        with opened(path, "rb") as file:
+            return action(file)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        pass
+    raise TableError(f"{path} cannot be read: it is no whole {kind} file")
+
+
+def check_packing(path: str) -> None:
+    """Refuse a packed file that cannot be opened here; call this before a charge.
+
+    Raises
+    ------
+    MissingPackageError
+        if it ends in .zst and zstandard is not installed.
+    """
+    if packing(path) != "zstd":
+        return
+    try:
+        with IMPORTS:
+            import zstandard  # noqa: F401
+    except ImportError:
+        pass
+    else:
+        return
+    raise MissingPackageError("files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name="zstandard")
+
+
+def _open_zstd(path: str, mode: str) -> IO[bytes]:
+    return io.BufferedReader(_Frames(path), PACKED_BLOCK)
+
+
+class _Frames(io.RawIOBase):
+    """The content of all frames of a zstd file, one after another; an error where one of them is not whole."""
+
+    def __init__(self, path: str) -> None:
+        import zstandard
+
+        self._make, self._wrong = zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError
+        self._frame: Any = None
+        self._rest = self._waiting = b""
+        self._file = open(path, "rb")  # noqa: SIM115  closed with this
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._waiting and self._more():
+            pass
+        part = self._waiting[: len(buffer)]
+        buffer[: len(part)] = part
+        self._waiting = self._waiting[len(part) :]
+        return len(part)
+
+    def _more(self) -> bool:
+        """Unpack another block; False at the end of the file."""
+        block = self._rest or self._file.read(PACKED_BLOCK)
+        if not block:
+            if self._frame is not None:
+                raise EOFError
+            return False
+        self._frame = self._frame or self._make()
+        try:
+            self._waiting = self._frame.decompress(block)
+        except self._wrong:
+            raise EOFError from None
+        self._rest = b""
+        if self._frame.eof:
+            self._rest, self._frame = self._frame.unused_data, None
+        return True

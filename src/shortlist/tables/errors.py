@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from shortlist._runtime import MissingPackageError
+from shortlist.errors import Text
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
 
 Result = TypeVar("Result")
@@ -32,8 +33,9 @@ PUBLIC = (TableError, MissingPackageError, LedgerError, BudgetExceeded, Approval
 def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
     """What the action gives. Engines put rows into their errors; ours say what failed, and in which class of error.
 
-    Errors of our own (`PUBLIC`) that our own code raises stay what they are, without what they came from. The error is
-    raised outside of any `except`, for `from None` hides the engine's and keeps it as `__context__`.
+    Errors of our own (`PUBLIC`, and refusals of an argument) that our own code raises stay what they are, without what
+    they came from. The error is raised outside of any `except`, for `from None` hides the engine's and keeps it as
+    `__context__`.
     """
     told: BaseException
     try:
@@ -45,10 +47,14 @@ def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
     except KeyboardInterrupt:
         told = KeyboardInterrupt()
     except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # polars' own
+        if error.args and isinstance(error.args[0], Text) and _is_raised_here(error):  # of `bad_value` and `bad_type`
+            told = error.with_traceback(None)
+            told.__cause__ = told.__context__ = None
+        elif not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # polars' own
             raise
-        interrupted = str(error).startswith(("Query interrupted", "INTERRUPT"))  # DuckDB's words for Ctrl-C
-        told = KeyboardInterrupt() if interrupted else TableError(f"{what}: {_reason(error)}")
+        else:
+            interrupted = str(error).startswith(("Query interrupted", "INTERRUPT"))  # DuckDB's words for Ctrl-C
+            told = KeyboardInterrupt() if interrupted else TableError(f"{what}: {_reason(error)}")
     raise told
 
 

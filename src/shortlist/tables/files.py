@@ -1,139 +1,309 @@
-"""Files of parquet, CSV and JSON lines, counted by DuckDB out of core."""
+"""Table files at a path: what DuckDB reads of parquet, CSV and JSON lines, and their columns.
+
+Fields of CSV and JSON lines are text by a fixed dialect: to guess types or separators from the rows would let one
+person's row change how another's is read.
+"""
 
 from __future__ import annotations
 
+import glob
+import json
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import IO, Any
 
-import numpy as np
-
-from shortlist._arrays import Indices
+from shortlist._files import check_path, literal, note_engine, quote_name, spill_folder
+from shortlist._runtime import IMPORTS
+from shortlist._text import suggest
 from shortlist.errors import bad_value
-from shortlist.tables import sql
-from shortlist.tables.candidates import known_rows
-from shortlist.tables.column_types import Row, kind_of
-from shortlist.tables.dialect import PLAIN, TextForm
-from shortlist.tables.errors import TableError
-from shortlist.tables.file_sources import (
-    check_lines,
-    column_names,
-    connect,
-    files_at,
-    format_of,
-    listing,
-    runner,
-    source_of,
-    stamps,
+from shortlist.tables.dialect import (
+    MARK,
+    PACKED_BLOCK,
+    PLAIN,
+    Dialect,
+    TextForm,
+    check_packing,
+    packing,
+    plain_name,
+    read,
 )
-from shortlist.tables.groups.grouping import candidates_of_groups
-from shortlist.tables.groups.held import GroupHeld
-from shortlist.tables.groups.in_duckdb import Names, held_groups, listed_groups
-from shortlist.tables.progress import watched
-from shortlist.tables.question import Question
+from shortlist.tables.errors import TableError, in_one_sentence
 
-TABLE = "counts"
-KNOWN = "known_candidates"
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet",
+    ".csv": "csv", ".tsv": "tsv",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+}  # fmt: skip
 
 
-def count_files(
-    path: str,
-    question: Question,
-    candidates: object,
-    memory: str | None,
-    text: TextForm,
-    progress: Callable[[float], None] | None,
-) -> sql.DuckDBCounts | GroupHeld:
-    """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short.
+Run = Callable[[str], list[Any]]
+"""Runs one statement in the engine and returns its rows."""
 
-    It ends with the counts, and removes its files then without any code of ours: an interrupt cannot keep it from that.
-    """
-    connection = connect(memory)
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table as a statement sees it: what to select from, the expression and the type of each column."""
+
+    relation: str
+    columns: dict[str, str]
+    types: dict[str, str]
+    as_text: bool = False
+    """Whether the fields are text whatever they look like, so that a number must be tried."""
+    from_memory: bool = False
+    """Whether texts may be no UTF-8, which only `decode` looks at, and of which a sort makes other texts."""
+
+    def at(self, relation: str) -> Source:
+        """Return the same table under another name."""
+        return replace(self, relation=relation)
+
+
+def connect(memory: str | None) -> Any:
+    """A DuckDB in memory. When it is closed or forgotten it removes what it put on the disk, whatever happens to us."""
+    with IMPORTS:
+        import duckdb
+
+    if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
+        raise bad_value('$memory must be a size, for example $memory="512MB"')
+    spill = spill_folder()
+    settings: dict[str, Any] = {"temp_directory": spill} | ({} if memory is None else {"memory_limit": memory})
     try:
-        return _counted(connection, path, question, candidates, text, progress)
-    except BaseException:
-        connection.close()  # whoever keeps the error keeps our frames, but not the rows
-        raise
+        connection = duckdb.connect(":memory:", config=settings)
+        note_engine(spill, connection)
+        connection.execute("SET preserve_insertion_order = false")
+    except duckdb.Error:
+        note_engine(spill, None)
+        if memory is None:
+            raise
+        raise bad_value('$memory must be a size that DuckDB takes, for example $memory="512MB"') from None
+    return connection
 
 
-def _counted(
-    connection: Any,
-    path: str,
-    question: Question,
-    candidates: object,
-    text: TextForm,
-    progress: Callable[[float], None] | None,
-) -> sql.DuckDBCounts | GroupHeld:
-    counts = sql.DuckDBCounts(runner(connection, path), TABLE, question.keys, None, question.weighted)
-    before = stamps(path)
-    source = source_of(counts.run, path, question.columns, text)
-    question.check_columns(source.columns, declared=not source.as_text)
-    source.check(question)
-    if question.grouping is not None:
-        with watched(connection, progress):
-            grouped = held_groups(
-                counts.run, source, question, candidates, lambda: _known(counts.run, candidates, source, question),
-                Names("counts"), before=lambda: check_lines(path, text),
-            )  # fmt: skip
-        _check_same(path, before)
-        return grouped
-    known = None if candidates is None else _known(counts.run, candidates, source, question)
-    if known is not None:  # a table of its own: of a statement with a list in it DuckDB tells no progress
-        counts.run(f"CREATE TEMP TABLE {KNOWN} AS {known}")
-        known = f"SELECT * FROM {KNOWN}"
-    held = sql.matched(sql.counting(source, question, known), known, question)
-    check_lines(path, text)
-    with watched(connection, progress):
-        counts.run(f"CREATE TEMP TABLE {TABLE} AS {held}")
-    _check_same(path, before)
-    return counts
+def runner(connection: Any, path: str) -> Run:
+    """Runs statements; what goes wrong is told in one sentence that names the path alone."""
+
+    def run(statement: str) -> list[Any]:
+        return in_one_sentence(f"{path} cannot be counted", lambda: connection.execute(statement).fetchall())
+
+    return run
 
 
-def _check_same(path: str, before: list[tuple[int, ...]]) -> None:
-    if stamps(path) != before:
-        raise TableError(f"{path} cannot be counted: it changed while it was read")
+def source_of(run: Run, path: str, wanted: tuple[str, ...], text: TextForm) -> Source:
+    """What DuckDB reads at that path, and the types of its columns."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
+    kind = format_of(path)
+    if path == "-":
+        raise ValueError(
+            "standard input is not read, for a table is looked at twice: write it to a file, and name that"
+        )
+    if kind is None:
+        raise ValueError(
+            f"{path}: its name must end in {', '.join(FORMATS)} (.gz or .zst too for text), to tell what it is"
+        )
+    files, dialect = _files(path), _dialect(path, text)
+    for file in files:
+        check_packing(file)
+        check_path(file)
+    if dialect is not None:
+        return _text(path, files, dialect)
+    return _parquet(run, path, files, wanted) if kind == "parquet" else _json(files, wanted)
 
 
-def check_file(
-    path: str, question: Question, candidates: object, memory: str | None = None, text: TextForm = PLAIN
-) -> int | None:
-    """Refuse a file that lacks the columns, before anything is charged for it; the number of candidates, if public.
+def _parquet(run: Run, path: str, files: list[str], wanted: tuple[str, ...]) -> Source:
+    """Every file has the same types, for DuckDB would cast the others to those of the first."""
+    schemas = [_types(run, file) for file in files]
+    if any(types.get(name) != schemas[0].get(name) for types in schemas for name in wanted):
+        raise TableError(f"{path} cannot be counted: its files must have the same types in the columns that are read")
+    columns = {column: quote_name(column) for column in schemas[0]}
+    return Source(f"read_parquet({_file_list(files)})", columns, schemas[0])
 
-    Only names and types are looked at: the footer of a parquet file, the header of a CSV file, nothing of JSON lines.
+
+def _types(run: Run, file: str) -> dict[str, str]:
+    return {row[0]: str(row[1]) for row in run(f"DESCRIBE SELECT * FROM read_parquet({_file_list([file])})")}
+
+
+def _json(files: list[str], wanted: tuple[str, ...]) -> Source:
+    """A field that a line does not have is missing. That no line has it would be told by one person's line."""
+    names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in wanted)
+    options = f"format = 'newline_delimited', records = true, columns = {{{names}}}"
+    relation = f"read_json({_file_list(files)}{_compression(files)}, {options})"
+    columns = {name: quote_name(name) for name in wanted}
+    return Source(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
+
+
+def _text(path: str, files: list[str], dialect: Dialect) -> Source:
+    """Every file has the same header, for DuckDB reads the others by position."""
+    header = dialect.header(files[0])
+    if any(dialect.header(file) != header for file in files[1:]):
+        raise TableError(f"{path} cannot be counted: its files must have the same header")
+    names = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(header)))
+    relation = f"read_csv({_file_list(files)}{_compression(files)}, {dialect.options()}, columns = {{{names}}})"
+    columns = {name: f"c{n}" for n, name in enumerate(header) if header.count(name) == 1}
+    return Source(relation, columns, dict.fromkeys(columns, "VARCHAR"), as_text=True)
+
+
+def _compression(files: list[str]) -> str:
+    """By the ending, as our own check reads the file; in a word that DuckDB 1.5 knows for JSON too."""
+    return f", compression = '{packing(files[0])}'"
+
+
+def _file_list(files: list[str]) -> str:
+    """The files, escaped: what DuckDB gets is never a pattern. Folders say nothing: `a=1/` is no column."""
+    escaped = ", ".join(literal(glob.escape(file)) for file in files)
+    return f"[{escaped}], hive_partitioning = false"
+
+
+def format_of(path: str) -> str | None:
+    """What its ending says that a file is; None for a file of lines."""
+    name = PurePath(plain_name(path))
+    return FORMATS.get(name.suffix.lower())
+
+
+def files_at(path: str) -> list[str]:
+    """The files at a path or glob, if there are any."""
+    return [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+
+
+def _files(path: str) -> list[str]:
+    if "://" in path:
+        raise bad_value(
+            "$source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
+        )
+    files = files_at(path)
+    if not files:
+        raise FileNotFoundError(f"{path} is not there{near_file(path)}")
+    for file in files:
+        if not os.access(file, os.R_OK):
+            raise PermissionError(f"{file} may not be read")
+        if not os.path.isfile(file):  # a pipe gives other bytes each time it is opened: checked is not what is counted
+            raise OSError(f"{file} is no regular file; write the table into one first")
+    return [os.path.abspath(file) for file in files]
+
+
+def near_file(path: str) -> str:
+    """The end of a sentence that says which file may be meant by a path where there is none; empty if nobody knows."""
+    try:
+        return suggest(os.path.basename(path), sorted(os.listdir(os.path.dirname(path) or ".")))
+    except OSError:
+        return ""
+
+
+def stamps(path: str) -> list[tuple[int, ...]]:
+    """What changes with the bytes of the files: what was checked must be what is counted."""
+    facts = map(os.stat, files_at(path))
+    return [(one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in facts]
+
+
+def check_lines(path: str, text: TextForm) -> None:
+    """Read the bytes of text tables once, and refuse what is outside the dialect (dialect.py), or packed and not whole.
+
+    Of a zstd file that was cut DuckDB counts what is there, and says nothing.
     """
-    connection = connect(memory)
+    dialect = _dialect(path, text)
+    if dialect is None and packing(path) == "uncompressed":
+        return
+    for file in _files(path):
+        if dialect is None:
+            read(file, lambda lines: all(iter(lambda: lines.read(PACKED_BLOCK), b"")))
+        else:
+            dialect.check(file)
+
+
+def _dialect(path: str, text: TextForm = PLAIN) -> Dialect | None:
+    """How a path's text is written; None for other tables. JSON has no quotes that could run on over lines."""
+    kind = format_of(path)
+    if text.multiline and kind != "csv":
+        raise bad_value("$multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
+    if text.separator is not None and kind != "csv":
+        raise bad_value("$separator is for CSV files (.csv): others say themselves what stands between their fields")
+    if kind == "csv":
+        return Dialect(text.separator or ",", quoted=True, multiline=text.multiline)
+    return Dialect("\t", quoted=False) if kind == "tsv" else None
+
+
+def column_names(file: str, text: TextForm = PLAIN) -> list[str]:
+    """What the columns of a table file are called, written in that form; a file of lines has none."""
+    kind = format_of(file)
+    if kind == "parquet":
+        connection = connect(None)
+        try:
+            return list(_types(runner(connection, file), os.path.abspath(file)))
+        finally:
+            connection.close()
+    if kind == "json":
+        return _first_fields(file)
+    dialect = _dialect(file, text)
+    return [] if dialect is None else dialect.header(file)
+
+
+def _first_fields(file: str) -> list[str]:
+    line = read(file, _first_line)
+    if len(line) > LONGEST_OBJECT:
+        raise TableError(f"{file} cannot be read: its first line is longer than 16 MB")
+    try:
+        parsed = json.loads(line.removeprefix(MARK))
+        return list(parsed) if isinstance(parsed, dict) else []
+    except (ValueError, RecursionError):
+        pass
+    raise TableError(f"{file} cannot be read: it is no JSON object a line")
+
+
+LONGEST_OBJECT = 1 << 24
+"""Bytes of a line of JSON: DuckDB's own limit."""
+
+
+def _first_line(lines: IO[bytes]) -> bytes:
+    """The first line that is not blank, cut where it is too long; none after so many bytes of blank lines."""
+    blank = 0
+    while blank <= LONGEST_OBJECT and (line := lines.readline(LONGEST_OBJECT + 1)):
+        if line.strip():
+            return line
+        blank += len(line)
+    return b"{}"
+
+
+def listing(run: Run, path: str, items: tuple[str, ...]) -> Source:
+    """A table file of candidates. It is public, so its fields may hold line breaks."""
+    text = TextForm(multiline=format_of(path) == "csv")
+    source = source_of(run, path, items, text)
+    if any(item not in source.columns for item in items):
+        raise bad_value("$candidates: the file must have the item columns, by the same names")
+    check_lines(path, text)
+    return source
+
+
+def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
+    """The candidates in a file, for tables that are not files."""
+    if format_of(path) is None:
+        return _lines(path, items)
+    connection = connect(None)
     try:
         run = runner(connection, path)
-        source = source_of(run, path, question.columns, text)
-        question.check_columns(source.columns, declared=not source.as_text)
-        source.check(question)
-        if candidates is None:
-            return None
-        known = _known(run, candidates, source, question)
-        return int(run(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(question.keys)} FROM ({known}))")[0][0])
+        source = listing(run, path, items)
+        columns = [source.columns[item] for item in items]
+        present = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+        return run(f"SELECT DISTINCT {', '.join(columns)} FROM {source.relation} WHERE {present}")
     finally:
         connection.close()
 
 
-def check_groups_of_file(
-    path: str, question: Question, candidates: object, memory: str | None = None, text: TextForm = PLAIN
-) -> tuple[Indices | None, list[Row] | None]:
-    """The same for groups: (how many candidates each of them has, their keys), where these are public."""
-    single = None if isinstance(candidates, Mapping) else candidates
-    number = check_file(path, question, single, memory, text)
-    connection = connect(memory)
+def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
+    """One candidate a line; empty lines are none."""
+    if len(items) > 1:
+        raise ValueError("candidates of several columns come from a table file with those columns, not from lines")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory; name the file with the candidates")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line{near_file(path)}")
     try:
-        source = source_of(runner(connection, path), path, question.columns, text)
-        listed = listed_groups(source, question)
-        lists = candidates_of_groups(candidates, listed)
-        kinds = [source.kind(item) for item in question.items]
-        if lists is not None:
-            return np.array(
-                [len(known_rows(one, question.items, kinds, source.written)) for one in lists], np.int64
-            ), listed
-    finally:
-        connection.close()
-    return None if number is None else np.full(len(listed or ()), number, np.int64), listed
+        with open(path, encoding="utf-8-sig", newline=None) as file:
+            return [(line,) for line in file.read().split("\n") if line]
+    except UnicodeDecodeError:
+        pass
+    raise TableError(f"{path} cannot be read: the candidates must be UTF-8 text")
 
 
 def check_public(candidates: str, table: str, user: str) -> None:
@@ -154,19 +324,3 @@ def check_public(candidates: str, table: str, user: str) -> None:
             f"$candidates: that file has a column {user!r}, of people, so it is no public list; give a file with the "
             "items alone, or none if their names are private"
         )
-
-
-def _known(run: sql.Run, candidates: object, source: sql.TableSource, question: Question) -> str:
-    """Candidates as a statement; a table file with the same kinds of columns stays in the engine."""
-    kinds = [source.kind(item) for item in question.items]
-    if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:
-        return sql.listed(known_rows(candidates, question.items, kinds, source.written), source, question)
-    listed = listing(run, path, question.items)
-    if kinds != [kind_of(sql.declared(listed.types[item])) for item in question.items]:
-        return sql.listed(known_rows(path, question.items, kinds, source.written), source, question)
-    parts = [f"{listed.item(item)} AS {key}" for key, item in zip(question.keys, question.items, strict=True)]
-    present = " AND ".join(f"{key} IS NOT NULL" for key in question.keys)
-    statement = f"SELECT * FROM (SELECT {', '.join(parts)} FROM {listed.relation}) WHERE {present}"
-    if not run(f"SELECT 1 FROM ({statement}) LIMIT 1"):
-        raise bad_value("$candidates must not be empty: there is nothing to choose from")
-    return statement

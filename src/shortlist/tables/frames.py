@@ -1,166 +1,412 @@
-"""pandas, polars and pyarrow frames, through narwhals. They are in memory already, and so are their counts."""
+"""pandas, polars and pyarrow frames: their columns in the few kinds that are counted, from their declared types alone.
+
+They are in memory already, and so are their counts. What narwhals says of a pandas column of objects depends on its
+cells, so such columns are read here, cell by cell. Only users who have more than they keep are hashed, in Python.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import functools
+import hashlib
+import operator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import FRAMES, Frame, FrameKind
+from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, describe_type
+from shortlist._files import as_text
 from shortlist.release_io import own_frame
-from shortlist.tables.candidates import known_rows
-from shortlist.tables.column_types import Kind, Row
-from shortlist.tables.columns import (
-    check_types,
-    declared_types,
-    group_kinds,
-    is_text,
-    kept_rows,
-    names_of,
-    type_names,
-    typed_frame,
-    written,
-)
+from shortlist.tables import algebra
+from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of, text_of
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.frame_caps import capped
-from shortlist.tables.groups.grouping import candidates_of_groups
-from shortlist.tables.groups.held import GroupHeld
-from shortlist.tables.groups.in_frames import groups_of_rows
-from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.remote_scores import Column, Place
+from shortlist.tables.public_lists import family_of
+from shortlist.tables.question import BETWEEN, Columns, Plan
+from shortlist.tables.values import FIRST_DAY, SATURATED_VALUES, ValuePlan
+from shortlist.tables.where import COMPARE, WRITTEN, Form, Leaves, Op, compile_condition, readings
 
 WRONG = "the frame cannot be counted"
+OBJECTS = "objects"
+"""A pandas column of Python objects or categories: text, cell by cell (`column_types.text_of`)."""
+WIDE = {"integer": nw.Int64, "unsigned": nw.UInt64}
+FORMS: dict[Form, Any] = {"integer": nw.Int64, "unsigned": nw.UInt64, "float": nw.Float64}
 
 
-def count_frame(source: Any, question: Question, candidates: object) -> FrameCounts | GroupHeld:
-    """The counts as a frame of the same library."""
-    library = library_of(source)
-    if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
-        raise TypeError(f"source must be a frame with the columns of users and items, not a {type(source).__name__}")
-    names, types = in_one_sentence(WRONG, lambda: (names_of(source, library), declared_types(source, library)))
-    question.check_columns(names)
-    kinds = check_types(types, question)
-    if question.grouping is not None:
-        return _groups(source, library, types, kinds, question, candidates)
-    known = None if candidates is None else known_rows(candidates, question.items, kinds, written(types))
+class FrameTable:
+    """A frame in memory, for `algebra`."""
 
-    def counted() -> Any:
-        rows = kept_rows(source, library, types, kinds, question)
-        if question.cap is not None:
-            counts = capped(_pairs(rows, known, library, types, question), list(question.keys), question.cap)
+    wrong = WRONG
+    exact = True
+    count = algebra.count
+    dry_count = algebra.dry_count
+    votes = algebra.votes
+
+    def __init__(self, source: Any) -> None:
+        family = family_of(source)
+        self.source, self.kinds = source, dict[Kind, str]()
+        self.engine = self.library = next(kind for kind in FRAMES if kind in family)
+        if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
+            raise TypeError(f"source must be a frame with named columns, not {describe_type(source)}")
+        self.header, self.types = in_one_sentence(WRONG, lambda: _declare(source, self.library))
+
+    def columns(self) -> Columns:
+        types = {name: "string" if kind == OBJECTS else kind for name, kind in self.types.items()}
+        return Columns(tuple(self.header), types, {name for name, kind in self.types.items() if kind == OBJECTS})
+
+    def query(self, candidates: Any, question: Any, kinds: Any) -> None:
+        return None
+
+    def weighs(self, plan: Plan | ValuePlan) -> bool:
+        return True
+
+    def empty(self) -> Any:
+        return self.source.slice(0, 0) if self.library == "pyarrow" else self.source.head(0)
+
+    def rows(self, plan: Plan) -> Any:
+        question, wanted = plan.question, {"u": nw.col("u")}
+        names = {"u": question.user} | question.labels
+        names |= {} if question.value is None else {"v": question.value}
+        read = (
+            {} if plan.where is None else dict.fromkeys((name, form == "float") for name, form in readings(plan.where))
+        )
+        looked = {key: f"{'v' if key[1] else 'w'}{n}" for n, key in enumerate(read)}
+        frame = self._select(names | {ours: name for (name, _), ours in looked.items()})
+        if plan.where is not None:
+            frame = frame.filter(_compile(plan.where, looked))
+        if question.value is not None:
+            wanted["v"] = nw.col("v").cast(nw.Float64)
+        rows = self._clean(frame, plan, wanted, question.user)
+        return _collect(rows) if question.cap is not None or question.grouping is not None else rows
+
+    def values(self, plan: ValuePlan) -> Any:
+        question, value = plan.question, "d" if plan.dated else "v"
+        names = {value: question.value} | ({} if question.user is None else {"u": question.user}) | question.keys
+        wanted = {} if question.user is None else {"u": nw.col("u")}
+        wanted[value] = nw.col(value) if plan.dated else nw.col(value).cast(nw.Float64)
+        frame = self._select(names)
+        rows = _collect(self._clean(frame, plan, wanted, question.user))
+        values, grid = rows[value].to_numpy(), plan.grid
+        if plan.dated:
+            values = values.astype("datetime64[D]").astype(np.int64) + FIRST_DAY
+        values = values.astype(np.float64)
+        if question.adds:
+            with np.errstate(all="ignore"):  # a warning would tell of a value
+                held = np.clip(values / grid.ends[2], -SATURATED_VALUES, SATURATED_VALUES)
+            places = np.floor(held + 0.5).astype(np.int64)
         else:
-            counts = _collected(_counted(rows, question))
-        return counts if known is None else _matched(counts, known, library, question)
+            places = grid.places(values)
+        return _add(rows.drop(value), i=places)
 
-    return FrameCounts(in_one_sentence(WRONG, counted), question.keys, library, question.weighted)
+    def _clean(self, frame: Any, plan: Plan | ValuePlan, wanted: dict[str, nw.Expr], user: str | None) -> Any:
+        """Return these columns and the labels in the types that are counted, without rows that lack one of them."""
+        filters = [~nw.col("v").is_nan()] if "v" in wanted else []
+        filters += [nw.col("d").is_between(FIRST, LAST)] if "d" in wanted else []
+        if user is not None and is_float(self.types[user]):
+            wanted["u"] = nw.col("u") + 0.0  # one zero
+            filters.append(~nw.col("u").is_nan())
+        forms = plan.forms
+        for name, kind in forms.items():
+            if name != "u":
+                wanted[name] = nw.col(name).cast(WIDE[kind]) if kind in WIDE else nw.col(name)
+                filters += [nw.col(name).is_between(FIRST, LAST)] if kind == "date" else []
+        if (isinstance(plan, Plan) and plan.drops_unnamed) or (
+            isinstance(plan, ValuePlan) and forms.get("u") == "text"
+        ):
+            filters.append(nw.col("u") != "")
+        rows = frame.select(**wanted).drop_nulls()
+        return rows.filter(*filters) if filters else rows
+
+    def _select(self, names: dict[str, str]) -> Any:
+        """Return a frame of these columns under our own names; those that begin with v are read as floats."""
+        source, types = self.source, self.types
+        if self.library == "polars":
+            import polars as pl
+
+            return nw.from_native(
+                source.select(**{ours: _polars(pl.col(name), types[name]) for ours, name in names.items()})
+            )
+        if self.library == "pyarrow":
+            import pyarrow as pa
+
+            return nw.from_native(
+                pa.table({ours: _arrow(source[name], ours[0] == "v") for ours, name in names.items()})
+            )
+        import pandas as pd
+
+        columns = {ours: _pandas(source[name], types[name], ours[0] == "v") for ours, name in names.items()}
+        return nw.from_native(pd.DataFrame(columns))
+
+    def listing(self, rows: Sequence[Row], kinds: Sequence[Kind], names: Sequence[str], beside: Any) -> Any:
+        """In the very types of the rows, for some libraries join no two types of text."""
+        cells: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        like, there = beside.to_native(), set(names) - {"n"}
+        if self.library == "polars":
+            import polars as pl
+
+            types = like.collect_schema()
+            return nw.from_native(pl.DataFrame(cells, schema={n: types[n] if n in there else pl.Int64 for n in names}))
+        if self.library == "pyarrow":
+            import pyarrow as pa
+
+            fields = [(name, like.schema.field(name).type if name in there else pa.int64()) for name in names]
+            return nw.from_native(pa.table(cells, schema=pa.schema(fields)))
+        import pandas as pd
+
+        dtypes = {name: like.dtypes[name] if name in there else "int64" for name in names}
+        return nw.from_native(pd.DataFrame({name: pd.Series(cells[name], dtype=dtypes[name]) for name in names}))
+
+    @contextmanager
+    def passing(self, columns: dict[str, Sequence[int]], beside: Any) -> Iterator[Any]:
+        numbers = {name: np.array(cells, np.int64) for name, cells in columns.items()}
+        yield nw.from_dict(numbers, backend=beside.implementation)
+
+    def distinct(self, rows: Any, names: list[str]) -> Any:
+        return rows.select(*names).unique(names)
+
+    def semi(self, rows: Any, listed: Any, on: list[str]) -> Any:
+        lazy = isinstance(rows, nw.LazyFrame) and not isinstance(listed, nw.LazyFrame)
+        return rows.join(listed.lazy() if lazy else listed, on=on, how="semi")
+
+    def rank(self, rows: Any, among: list[str], order: list[str]) -> Any:
+        if all(rows.schema[name] == nw.Int64 for name in order):
+            numbers = [rows[name].to_numpy() for name in reversed(order)]
+        else:
+            rows, numbers = rows.sort(*order), []
+        codes = _number(rows, among)
+        place = np.lexsort((*numbers, codes))
+        ranks = np.empty(len(codes), np.int64)
+        ranks[place] = _ranks(codes[place])
+        return _add(rows, j=ranks, held=np.bincount(codes)[codes])
+
+    def first(
+        self, rows: Any, among: list[str], words: list[str], salt: str, most: int, forms: dict[str, Kind | None]
+    ) -> Any:
+        codes = _number(rows, among)
+        held = np.bincount(codes)[codes]
+        keeps = held <= most
+        heavy = np.flatnonzero(~keeps)
+        if len(heavy):
+            some, codes = rows[heavy], codes[heavy]
+            hashes, names = _hash(some, words, salt), [name for name in words if name != "u"]
+            high, low = np.frombuffer(b"".join(hashes), ">u8").astype(np.uint64).reshape(-1, 2).T
+            many = -some["many"].to_numpy() if "many" in some.columns else np.zeros(len(some), np.int64)
+            order = np.lexsort((low, high, many, codes))
+            if np.logical_and.reduce([part[order[1:]] == part[order[:-1]] for part in (codes, many, high, low)]).any():
+                labels = _plain_rows(some.select(*names))  # equal hashes: by the names then
+                order = np.array(sorted(range(len(some)), key=lambda n: (codes[n], many[n], hashes[n], labels[n])))
+            keeps[heavy[order]] = _ranks(codes[order]) <= most
+        return _add(rows, keeps=keeps, held=held)
+
+    def cut(self, rows: Any) -> Any:
+        return rows
+
+    def hold(self, rows: Any, forms: dict[str, Kind | None]) -> Any:
+        return _collect(rows)
+
+    def names(self, rows: Any, columns: Sequence[str], forms: dict[str, Kind | None]) -> list[Row]:
+        return _plain_rows(rows.select(*columns))
+
+    def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
+        return [rows[name].to_numpy().astype(np.int64) for name in columns]
+
+    def frame(self, kinds: Sequence[Kind], held: Any) -> Frame:
+        counts, groups, question = held
+        parts = [] if groups is None else [groups.select(*question.grouping.keys)]
+        types = [
+            name for part in [*parts, counts.select(*question.keys)] for name in self._type_names(part.to_native())
+        ]
+        return own_frame(self.library, types)
+
+    def _type_names(self, native: Any) -> list[str]:
+        """What the library calls the types of a frame's columns."""
+        return list(map(str, native.schema.types if self.library == "pyarrow" else native.dtypes))
 
 
-def _groups(
-    source: Any,
-    library: FrameKind,
-    types: dict[str, str],
-    kinds: list[Kind],
-    question: Question,
-    candidates: object,
-) -> GroupHeld:
-    """The counts of every group."""
-    assert question.grouping is not None
-    listed = question.grouping.fitted(group_kinds(types, question), written(types))
-    lists = candidates_of_groups(candidates, listed)
-    if lists is None:
-        known = None if candidates is None else [known_rows(candidates, question.items, kinds, written(types))]
-    else:
-        known = [known_rows(one, question.items, kinds, written(types)) for one in lists]
-
-    def counted() -> GroupHeld:
-        rows = kept_rows(source, library, types, kinds, question)
-        named = _collected(rows.filter(nw.col("u") != "") if is_text(types[question.user]) else rows)
-        return groups_of_rows(named, library, question, listed, known)
-
-    return in_one_sentence(WRONG, counted)
-
-
-def _collected(frame: Any) -> Any:
+def _collect(frame: Any) -> Any:
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
-def _pairs(rows: Any, known: list[Row] | None, library: FrameKind, types: dict[str, str], question: Question) -> Any:
-    """Each person's distinct items. Whoever has no name would be many people, and items off the list use up no cap."""
-    named = rows.filter(nw.col("u") != "") if is_text(types[question.user]) else rows
-    pairs = _collected(named.unique())
-    return pairs if known is None else pairs.join(_listed(known, pairs, library, question), list(question.keys), "semi")
+def _add(rows: Any, **columns: Any) -> Any:
+    """Add columns of numpy."""
+    kinds = {name: nw.Boolean if cells.dtype == np.bool_ else nw.Int64 for name, cells in columns.items()}
+    backend = rows.implementation
+    return rows.with_columns(*(nw.new_series(n, cells, kinds[n], backend=backend) for n, cells in columns.items()))
 
 
-def _counted(rows: Any, question: Question) -> Any:
-    keys = list(question.keys)
-    if question.clip is None:
-        return rows.group_by(keys).agg(nw.col("u").n_unique().alias("score"))
-    persons = rows.with_columns(v=_steps(question.clip)).group_by(["u", *keys]).agg(nw.col("v").sum())
-    parts = persons.with_columns(v=nw.col("v").clip(question.clip.low, question.clip.high))
-    sums = parts.group_by(keys).agg(nw.col("v").sum().alias("score"))
-    return sums.with_columns(nw.col("score").clip(-LARGEST, LARGEST))
+def _ranks(codes: Indices) -> Indices:
+    """Return 1, 2, .. for each run of equal numbers."""
+    starts = np.flatnonzero(np.append(True, np.diff(codes) != 0)) if len(codes) else codes
+    ranks: Indices = np.arange(1, len(codes) + 1) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
+    return ranks
 
 
-def _steps(clip: Clip) -> nw.Expr:
-    return ((nw.col("v") * clip.steps).clip(-SATURATED, SATURATED) + 0.5).floor().cast(nw.Int64)
+def _number(rows: Any, among: list[str]) -> Indices:
+    """Return a small number for each combination of these columns, the same for equal ones.
+
+    Arrow has no window over groups: narwhals joins there, and a join of arrow keeps no order of rows.
+    """
+    codes: Indices | None = None
+    for name in among:
+        if name != "u":  # a number
+            numbers = rows[name].to_numpy()
+        elif rows.implementation is nw.Implementation.PYARROW:
+            chunks = rows[name].to_native().dictionary_encode().unify_dictionaries().chunks
+            numbers = np.concatenate([np.empty(0, np.int64), *(chunk.indices.to_numpy() for chunk in chunks)])
+        else:
+            numbers = rows.with_row_index("row").select(nw.col("row").min().over(name)).to_numpy().ravel()
+        numbers = numbers.astype(np.int64)
+        if codes is None:
+            codes = numbers
+        elif len(codes):
+            if numbers.max() - numbers.min() > 1 << 20:
+                numbers = np.unique(numbers, return_inverse=True)[1]
+            pairs = codes * (numbers.max() - numbers.min() + 1) + numbers - numbers.min()
+            codes = np.unique(pairs, return_inverse=True)[1]
+    assert codes is not None
+    return codes
 
 
-def _matched(counts: Any, known: list[Row], library: FrameKind, question: Question) -> Any:
-    """The counts of the known candidates, 0 where there are none."""
-    joined = _listed(known, counts, library, question).join(counts, on=list(question.keys), how="left")
-    return joined.with_columns(nw.col("score").fill_null(0).cast(nw.Int64))
+def _hash(rows: Any, columns: Sequence[str], salt: str) -> list[bytes]:
+    """Return the hash of each row by these columns."""
+    words = map(BETWEEN.join, zip(*(map(_text, rows[name].to_list()) for name in columns), strict=True))
+    start = salt + BETWEEN
+    return [hashlib.md5((start + one).encode(), usedforsecurity=False).digest() for one in words]
 
 
-def _listed(known: list[Row], beside: Any, library: FrameKind, question: Question) -> Any:
-    """The known candidates, for a join with that frame."""
-    columns = dict(zip(question.keys, map(list, zip(*known, strict=True)), strict=True))
-    return nw.from_native(typed_frame(columns, beside.select(*question.keys).to_native(), library))
+def _text(cell: Any) -> str:
+    """Return the same for equal cells: there is one zero."""
+    if type(cell) is str:
+        return cell
+    return as_text(cell + 0.0 if isinstance(cell, float) else cell)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class FrameCounts:
-    """A frame of (item, score), perhaps with weights."""
-
-    held: Any
-    keys: tuple[str, ...]
-    library: FrameKind
-    weighted: bool
-
-    @property
-    def frame(self) -> Frame:
-        return own_frame(self.library, type_names(self.held.select(*self.keys).to_native(), self.library))
-
-    def classes(self, column: Column = "score") -> list[tuple[int, int]]:
-        numbers = self.held[column].to_numpy()
-        some = numbers[numbers > 0] if column == "weight" else numbers
-        scores, sizes = np.unique(some, return_counts=True)
-        return list(zip(scores.tolist(), sizes.tolist(), strict=True))
-
-    def winners(self, places: Sequence[Place], column: Column = "score") -> list[tuple[object, ...]]:
-        return self._at(places, column, self.keys)
-
-    def counts(self, places: Sequence[Place]) -> list[int]:
-        return [row[0] for row in self._at(places, "weight", ("score",))]
-
-    def _at(self, places: Sequence[Place], column: Column, shown: Sequence[str]) -> list[Any]:
-        names: dict[Place, tuple[object, ...]] = {}
-        for score in {score for score, _ in places}:
-            ranks = [rank for other, rank in places if other == score]
-            for rank, row in zip(ranks, self._of_class(score, ranks, column, shown), strict=True):
-                names[score, rank] = row
-        return [names[place] for place in places]
-
-    def _of_class(self, score: int, ranks: list[int], column: Column, shown: Sequence[str]) -> list[tuple[object, ...]]:
-        """Of the items of one class those at these ranks, in the order of their names."""
-        tied = self.held.filter(nw.col(column) == score)
-        places = [rank - 1 for rank in ranks]
-        rows = in_one_sentence(WRONG, lambda: tied.sort(*self.keys).select(*shown)[places].rows())
-        return [tuple(part.item() if isinstance(part, np.generic) else part for part in row) for row in rows]
+def _plain_rows(frame: Any) -> list[Row]:
+    return [tuple(part.item() if isinstance(part, np.generic) else part for part in row) for row in frame.rows()]
 
 
-def library_of(source: Any) -> FrameKind:
-    family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
-    return next(kind for kind in FRAMES if kind in family)
+def _compile(condition: Any, names: dict[tuple[str, bool], str]) -> Any:
+    """Return the condition over a frame with these names for columns, by whether they are read as floats."""
+    return compile_condition(condition, Leaves(
+        read=lambda column, form: _read(nw.col(names[column, form == "float"]), form),
+        value=lambda value, form: nw.lit(str(value)).cast(nw.UInt64) if form == "unsigned" else value,
+        missing=lambda cell, yes: cell.is_null() if yes else ~cell.is_null(),
+        inside=_inside,
+        never=lambda: nw.col("u").is_null() & ~nw.col("u").is_null(),
+        compare=_compare,
+    ))  # fmt: skip
+
+
+def _compare(op: Op, cell: nw.Expr, other: Any) -> nw.Expr:
+    """Compare; some libraries take something missing for unequal to all."""
+    sure: nw.Expr = COMPARE[op](cell, other).fill_null(False) & ~cell.is_null()
+    return sure & ~other.is_null() if isinstance(other, nw.Expr) else sure
+
+
+def _inside(cell: nw.Expr, values: list[Any], yes: bool) -> nw.Expr:
+    """Arrow makes no number beyond 63 bits of Python's, and no day that is one of several."""
+    if any(isinstance(value, nw.Expr) or hasattr(value, "toordinal") for value in values):
+        tests = [_compare("=" if yes else "<>", cell, value) for value in values]
+        return functools.reduce(operator.or_ if yes else operator.and_, tests)
+    inside = cell.is_in(values)
+    return (inside if yes else ~inside).fill_null(False) & ~cell.is_null()
+
+
+def _read(cell: nw.Expr, form: Form) -> nw.Expr:
+    """Read a cell in a form: missing floats are missing, and there is one zero."""
+    if form == "date":
+        return nw.when(cell.is_between(FIRST, LAST).fill_null(False)).then(cell)
+    if form == "float":
+        number = cell.cast(nw.Float64)
+        return nw.when(~number.is_nan().fill_null(True)).then(number + 0.0)
+    if form not in WRITTEN:
+        return cell.cast(FORMS[form]) if form in FORMS else cell
+    like, unlike = WRITTEN[form]
+    fits = cell.str.contains(like).fill_null(False) & ~cell.str.contains(unlike).fill_null(True)
+    if form == "written date":
+        return nw.when(fits).then(cell)
+    safe = nw.when(fits).then(cell).otherwise(nw.lit("0"))  # what is no number would stop the whole column
+    return nw.when(fits).then(safe.cast(nw.Float64) + 0.0)
+
+
+def _declare(source: Any, library: FrameKind) -> tuple[list[str], dict[str, str]]:
+    """Return the names of the columns, repeated ones too, and the type of each as column_types.py reads it."""
+    if library == "polars":
+        schema = source.collect_schema()
+        names, kinds = schema.names(), [_polars_type(str(kind)) for kind in schema.dtypes()]
+    elif library == "pyarrow":
+        names, kinds = source.schema.names, [_arrow_type(field.type) for field in source.schema]
+    else:
+        names, kinds = list(source.columns), [_pandas_type(kind) for kind in source.dtypes]
+    return list(names), dict(zip(names, kinds, strict=True))
+
+
+def _polars_type(name: str) -> str:
+    return "string" if name.startswith(("Categorical", "Enum")) else name
+
+
+def _polars(column: Any, declared: str) -> Any:
+    """Read text by way of its bytes, for only that looks whether they are UTF-8: others could be counted, not named."""
+    import polars as pl
+
+    return column.cast(pl.String).cast(pl.Binary).cast(pl.String) if kind_of(declared) == "text" else column
+
+
+def _arrow_type(kind: Any) -> str:
+    """A dictionary is its values."""
+    return str(kind.value_type) if str(kind).startswith("dictionary<") else str(kind)
+
+
+def _arrow(column: Any, number: bool) -> Any:
+    """Decoded, and in types that arrow can group. Numbers are rounded to floats, where its own cast would stop."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if number:
+        if pa.types.is_decimal(column.type):  # its own cast is not to the nearest float, as every other engine's is
+            column = column.cast(pa.string())
+        whole = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+        return whole.cast(pa.float64(), safe=False)
+    better = {"string_view": pa.large_string(), "date64[ms]": pa.date32()}.get(str(column.type))
+    array = column if better is None else column.cast(better, safe=False)
+    if str(array.type) in ("string", "large_string"):
+        array.validate(full=True)  # bytes that are no UTF-8 could be counted, and not be named
+    return array
+
+
+def _pandas_type(kind: Any) -> str:
+    if hasattr(kind, "pyarrow_dtype"):
+        return _arrow_type(kind.pyarrow_dtype)
+    if hasattr(kind, "categories"):
+        within = _pandas_type(kind.categories.dtype)
+        return OBJECTS if _is_text(within) or kind_of(within) else "categories"
+    return {"object": OBJECTS, "str": "string"}.get(str(kind), str(kind))
+
+
+def _pandas(column: Any, declared: str, number: bool) -> Any:
+    import pandas as pd
+
+    if hasattr(column.dtype, "pyarrow_dtype"):
+        import pyarrow as pa
+
+        array = _arrow(pa.chunked_array(pa.array(column)), number)
+        return pd.Series(pd.arrays.ArrowExtensionArray(array), index=column.index)
+    if getattr(column.dtype, "storage", None) == "pyarrow":
+        import pyarrow as pa
+
+        _arrow(pa.chunked_array(pa.array(column)), number)  # for its check alone
+        return column
+    if not _is_text(declared):
+        return column
+    if hasattr(column.dtype, "categories"):
+        names = [*(text_of(name) for name in column.cat.categories), None]  # code -1 is the missing one
+        cells = np.array(names, object)[column.cat.codes.to_numpy()]
+    else:
+        cells = [text_of(cell) for cell in column.to_numpy(dtype=object)]
+    return pd.Series(cells, index=column.index, dtype="string")
+
+
+def _is_text(declared: str) -> bool:
+    return declared == OBJECTS or kind_of(declared) == "text"

@@ -1,275 +1,384 @@
-"""Ibis tables: the counts are an expression, cached in the backend."""
+"""Ibis tables: cells are read in one form for each kind, whatever a backend's own texts and dates are.
+
+Texts are compared by their bytes while they are counted, where a backend may have collations that Ibis does not tell.
+The counts are cached in the backend until they are forgotten.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+import datetime as dt
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from decimal import Decimal
+from typing import Any
 
 import ibis
+import ibis.expr.datatypes as dtypes
+import ibis.expr.operations as ops
+import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import Frame
+from shortlist._arrays import Frame, Indices
 from shortlist._files import as_text
 from shortlist._runtime import MissingPackageError
 from shortlist.errors import bad_value
-from shortlist.exact.thresholds import UNIT
 from shortlist.release_io import own_frame
-from shortlist.tables.candidates import known_rows
-from shortlist.tables.caps import BETWEEN, Cap
-from shortlist.tables.column_types import Kind, Row, check_user, item_kind, kind_of
+from shortlist.tables import algebra
+from shortlist.tables.column_types import FIRST, LAST, Kind, Row, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
-from shortlist.tables.groups.grouping import candidates_of_groups
-from shortlist.tables.groups.held import GroupHeld
-from shortlist.tables.groups.in_ibis import Hashing, Shown, count_groups
-from shortlist.tables.ibis_columns import (
-    TYPES,
-    WRONG,
-    Texts,
-    Written,
-    in_steps,
-    item_of,
-    number_of,
-    passing,
-    user_of,
-    value_of,
-    within,
-)
-from shortlist.tables.question import LARGEST, SATURATED, Question
-from shortlist.tables.remote_scores import Column, Place
-from shortlist.tables.where.conditions import Form, form_of
-from shortlist.tables.where.in_ibis import in_ibis
+from shortlist.tables.question import BETWEEN, Columns, Plan, Question
+from shortlist.tables.values import ValuePlan
+from shortlist.tables.where import WRITTEN, Condition, Form, Leaves, compile_condition, leaves_of, readings
 
 try:  # every answer comes through it, so it must be here before a charge
     import pyarrow  # noqa: F401
 except ImportError:
     raise MissingPackageError("an Ibis table needs pyarrow: pip install 'shortlist[ibis]'", name="pyarrow") from None
 
-T = TypeVar("T")
+WRONG = "the Ibis table cannot be counted"
+TYPES: dict[Any, str] = {
+    "text": "string", "integer": "int64", "unsigned": "uint64", "boolean": "boolean", "date": "date",
+}  # fmt: skip
+FORMS: dict[Form, str] = {**TYPES, "float": "float64", "written number": "float64", "written date": "string"}
+TEXTS = ("text", "written date")
+CASELESS = ("mysql", "mssql", "singlestoredb")
+"""Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one user's spelling."""
+BYTEWISE = ("duckdb", "sqlite", "postgres")
+"""Backends in which texts are compared by their bytes here, whatever collation a column has (`IbisTable.hide`)."""
+LARGE, TINY = 1e308, 2.0**-530
+"""Ends of the floats that PostgreSQL is asked to make, and to divide by what is of an ordinary size."""
 
 
-def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts | GroupHeld:
-    """The counts, held by the backend until the scores are forgotten."""
-    if not hasattr(table, "schema"):
-        raise TypeError("source must be an Ibis table, not a column or a value")
-    kinds = table.schema()
-    question.check_columns(kinds.names)
-    check_user(question.user, str(kinds[question.user]))
-    forms = [item_kind(item, str(kinds[item])) for item in question.items]
-    if question.value is not None and not (kinds[question.value].is_numeric() or kinds[question.value].is_boolean()):
-        raise bad_value(f"$value={question.value!r} must be a column of numbers; convert it first")
-    looked = [] if question.where is None else [form_of(name, str(kinds[name])) for name in question.where.columns]
-    declared = {name: str(kind) for name, kind in kinds.items()}
-    by = [] if question.grouping is None else question.grouping.kinds(declared)
-    texts = in_one_sentence(WRONG, lambda: Texts.of(table, "text" in (*forms, *looked, *by)))
-    if question.where is not None:
-        _condition(table, texts, question)
-    apart = texts.hashes(table) and texts.parts(kinds[question.user])
-    cap = question.cap if apart else None
-    if not apart and (question.most is not None or question.grouping is not None):
-        raise TableError(
-            f"{WRONG}: {texts.backend} has no MD5 here, by which most= and by= choose, or may take texts for equal "
-            "that differ, so that two people would be one; have users as whole numbers, or count elsewhere"
-        )
-    written = Written(texts, (kind_of(str(kinds[question.user])), *forms))
-    if question.grouping is not None:
-        return _groups(table, question, candidates, forms, by, written)
-    known = None if candidates is None else _known(candidates, forms, texts, question)
-
-    def counted() -> IbisCounts:
-        rows = _rows(table, forms, texts, question)
-        counts = _counted(rows, question) if cap is None else _capped(rows, known, written, question, cap)
-        held = counts if known is None else _matched(counts, known, question)
-        engine = IbisCounts(held.cache(), question.keys, forms, texts, cap is not None and cap.weighted)
-        engine.check_names()
-        return engine
-
-    return in_one_sentence(WRONG, counted)
+@ibis.udf.scalar.builtin(name="encode")  # type: ignore[untyped-decorator]
+def _encode(words: str) -> bytes:  # type: ignore[empty-body]
+    """DuckDB's bytes of a text."""
 
 
-def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
-    wanted = {"u": user_of(table[question.user], texts)} | _items(table, forms, texts, question.labels)
-    if question.value is not None:
-        wanted["v"] = value_of(table[question.value], texts)
-    condition = None if question.where is None else _condition(table, texts, question)
-    rows = (table if condition is None else table.filter(condition)).select(**wanted)
-    return rows.filter(*(rows[name].notnull() for name in wanted))
+@ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
+def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
+    """The text of such bytes."""
 
 
-def _condition(table: Any, texts: Texts, question: Question) -> Any:
-    """Which rows count."""
-    assert question.where is not None
-    kinds = table.schema()
-
-    def read(column: Any, form: Form) -> Any:
-        if form == "float":
-            return number_of(column, texts) + 0.0
-        assert form != "written number"
-        assert form != "written date"
-        return item_of(column, form, texts)
-
-    return in_ibis(
-        question.where.typed(lambda name: form_of(name, str(kinds[name]))),
-        table,
-        read,
-        texts.hidden,
-        sqlite=texts.backend == "sqlite",
-        bytewise=texts.bytewise,
-    )
+@ibis.udf.scalar.builtin(name="convert_to")  # type: ignore[untyped-decorator]
+def _to_bytes(words: str, encoding: str) -> bytes:  # type: ignore[empty-body]
+    """PostgreSQL's bytes of a text, whatever its type and its collation take for equal."""
 
 
-def _groups(
-    table: Any, question: Question, candidates: object, forms: list[Kind], by: list[Kind], written: Written
-) -> GroupHeld:
-    """The counts of every group."""
-    assert question.grouping is not None
-    listed, texts = question.grouping.fitted(by), written.texts
-    lists, known, offered = candidates_of_groups(candidates, listed), None, None
-    if lists is not None:
-        each = [known_rows(one, question.items, forms) for one in lists]
-        rows = [(n, *row) for n, one in enumerate(each) for row in one]
-        known = listed_rows(rows, ["integer", *forms], texts, ("n", *question.keys))
-        offered = np.array(list(map(len, each)), np.int64)
-    elif candidates is not None:
-        assert listed is not None
-        known = _known(candidates, forms, texts, question)
-        there = table.get_backend()  # a list alone would be counted by Ibis' own engine, which knows other functions
-        offered = np.full(
-            len(listed), in_one_sentence(WRONG, lambda: there.to_pyarrow(known.count()).as_py()), np.int64
-        )
-    groups = None
-    if listed is not None:
-        numbered = [(n, *row) for n, row in enumerate(listed)]
-        groups = listed_rows(numbered, ["integer", *by], texts, ("n", *question.grouping.keys))
-    shown = Shown(texts.shown, dict(zip(question.labels, [*forms, *by], strict=True)), TYPES)
-    hashing = Hashing(lambda words: texts.hash(ibis.literal(BETWEEN).join(words)), written.of, texts.shown)
-
-    def counted() -> GroupHeld:
-        rows = _rows(table, [*forms, *by], texts, question)
-        named = rows.filter(written.of([rows.u])[0] != "")
-        engine = count_groups(named, groups, known, lists is not None, question, shown, hashing)
-        return GroupHeld(engine, listed, offered)
-
-    return in_one_sentence(WRONG, counted)
+@ibis.udf.scalar.builtin(name="convert_from")  # type: ignore[untyped-decorator]
+def _to_text(letters: bytes, encoding: str) -> str:  # type: ignore[empty-body]
+    """The text of such bytes."""
 
 
-def _items(table: Any, forms: list[Kind], texts: Texts, labels: dict[str, str]) -> dict[str, Any]:
-    """The items in the form that is counted."""
-    return {key: item_of(table[item], form, texts) for (key, item), form in zip(labels.items(), forms, strict=True)}
+@ibis.udf.scalar.builtin(name="md5")  # type: ignore[untyped-decorator]
+def _postgres_md5(words: str) -> str:  # type: ignore[empty-body]
+    """PostgreSQL's own, which Ibis does not know of."""
 
 
-def _counted(rows: Any, question: Question) -> Any:
-    if question.clip is None:
-        pairs = rows.distinct()  # for some backends count distinct users by a sketch
-        return pairs.group_by(list(question.keys)).agg(score=pairs.count())
-    stepped = rows.mutate(v=in_steps(rows.v, question.clip.grid, SATURATED))
-    persons = stepped.group_by(["u", *question.keys]).agg(v=stepped.v.sum())
-    parts = persons.mutate(v=persons.v.clip(question.clip.low, question.clip.high))
-    sums = parts.group_by(list(question.keys)).agg(score=parts.v.sum())
-    return sums.mutate(score=sums.score.clip(-LARGEST, LARGEST).cast("int64"))
+@ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
+def _sqlite_day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
+    """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
 
 
-def _capped(rows: Any, known: Any, written: Written, question: Question, cap: Cap) -> Any:
-    """Scores and weights of what each person keeps (caps.py), of the known items alone if there are such."""
-    some = rows if known is None else within(rows, known, list(question.keys))
-    pairs = some.filter(written.of([some.u])[0] != "").distinct()
-    keys = [pairs[key] for key in question.keys]
-    words = [ibis.literal(cap.salt), *written.of([pairs.u, *keys])]
-    hashed = written.texts.hash(ibis.literal(BETWEEN).join(words))
-    ranked = pairs.select(
-        *question.keys,
-        keeps=ibis.row_number().over(group_by=pairs.u, order_by=[hashed, *keys]) < cap.most,
-        held=pairs.count().over(group_by=pairs.u),
-    )
-    held = ranked.filter(ranked.keeps) if cap.caps_scores else ranked
-    root = (float(UNIT**2) / ibis.least(held.held, cap.most)).floor().sqrt().floor().cast("int64")
-    parts = {"score": held.count()}
-    if cap.weighted:
-        parts["weight"] = held.keeps.ifelse(root, 0).sum().cast("int64")
-    return held.group_by(list(question.keys)).agg(**parts)
+@ibis.udf.scalar.python  # type: ignore[untyped-decorator]
+def _md5(words: str) -> str:
+    """For SQLite, which has none and runs in this process."""
+    return hashlib.md5(words.encode(), usedforsecurity=False).hexdigest()
 
 
-def _known(candidates: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
-    """The candidates as a table with the items' own kinds."""
-    if hasattr(candidates, "schema") and type(candidates).__module__.startswith("ibis"):
+@ibis.udf.scalar.python  # type: ignore[untyped-decorator]
+def _real(words: str) -> float:
+    """For SQLite, whose own reading of a number may be off by a last bit."""
+    return float(words)
+
+
+class IbisTable:
+    """An Ibis table, for `algebra`."""
+
+    wrong = WRONG
+    engine, kinds = "ibis", TYPES
+    exact = False
+    """Some backends count distinct users by a sketch."""
+    count = algebra.count
+    dry_count = algebra.dry_count
+    votes = algebra.votes
+
+    def __init__(self, source: Any) -> None:
+        if not hasattr(source, "schema"):
+            raise TypeError("source must be an Ibis table, not a column or a value")
+        self.source = source
+        self.types = {name: str(kind) for name, kind in source.schema().items()}
+        self.backend: str = in_one_sentence(WRONG, lambda: source.get_backend().name)
+
+    def columns(self) -> Columns:
+        return Columns(tuple(self.types), self.types)
+
+    def query(self, candidates: Any, question: Question, kinds: tuple[Kind, ...]) -> tuple[Any, int] | None:
+        if not (hasattr(candidates, "schema") and type(candidates).__module__.startswith("ibis")):
+            return None
         own = candidates.schema()
         if any(item not in own.names for item in question.items):
             raise bad_value("$candidates: the query must have the item columns, by the same names")
-        if [kind_of(str(own[item])) for item in question.items] != forms:
+        if tuple(kind_of(str(own[item])) for item in question.items) != kinds:
             raise bad_value("$candidates: the query's columns must be of the same kinds as the item columns; cast them")
-        own_items = dict(zip(question.keys, question.items, strict=True))
-        listed = candidates.select(**_items(candidates, forms, texts, own_items))
-        return listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
-    return listed_rows(known_rows(candidates, question.items, forms), forms, texts, question.keys).distinct()
+        labels = dict(zip(question.keys, question.items, strict=True))
+        listed = candidates.select(**self._labels(candidates, labels, kinds))
+        known = listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
+        there = self.source.get_backend()
+        if in_one_sentence(WRONG, candidates.get_backend) is there:  # held: what is counted is what was charged
+            known = in_one_sentence(WRONG, known.cache)
+        # a list alone would be counted by Ibis' own engine, which knows other functions
+        number = in_one_sentence(WRONG, lambda: there.to_pyarrow(known.count()).as_py())
+        return nw.from_native(known), number
 
+    def weighs(self, plan: Plan | ValuePlan) -> bool:
+        """Refuse texts where some that differ are equal, and what chooses by a hash where there is none."""
+        asks, user, forms = plan.question, plan.question.user, plan.forms
+        labels = [kind for name, kind in forms.items() if name != "u"]
+        looked = [] if not isinstance(plan, Plan) or plan.where is None else [form for _, form in readings(plan.where)]
+        if self.backend in CASELESS and {"text", *TEXTS, "written number"} & {*labels, *looked}:
+            raise TableError(
+                f"{WRONG}: {self.backend} takes texts for equal that differ; count whole numbers, or elsewhere"
+            )
+        hashes = self.backend in ("sqlite", "postgres") or self.source.get_backend().has_operation(ops.HexDigest)
+        apart = self.backend in BYTEWISE or forms.get("u") != "text"
+        if isinstance(plan, Plan):
+            if not (hashes and apart) and (plan.question.most is not None or asks.grouping is not None):
+                raise TableError(
+                    f"{WRONG}: {self.backend} has no MD5 here, by which most= and by= choose, or may take texts "
+                    "for equal that differ, so that two people would be one; have users as whole numbers, or count "
+                    "elsewhere"
+                )
+            return bool(hashes and apart)
+        if user is not None and asks.grouping is not None and not hashes:
+            raise TableError(f"{WRONG}: {self.backend} has no MD5 here, by which by= chooses; count elsewhere")
+        if user is not None and not apart:
+            raise TableError(
+                f"{WRONG}: {self.backend} may take texts for equal that differ, so that two people would share one "
+                "vote; have users as whole numbers, or count elsewhere"
+            )
+        return bool(hashes)
 
-def listed_rows(rows: list[Row], forms: list[Kind], texts: Texts, keys: Sequence[str]) -> Any:
-    """Public rows as a table of these kinds, in the form that is counted."""
-    columns = zip(*([as_text(part) for part in row] for row in rows), strict=True)
-    table = ibis.memtable(dict(zip(keys, map(list, columns), strict=True)))
-    parts = dict(zip(keys, forms, strict=True))
-    cast = table.mutate(**{key: table[key].cast(TYPES[form]) for key, form in parts.items()})
-    return cast.select(**_items(cast, forms, texts, dict(zip(keys, keys, strict=True))))
+    def empty(self) -> Any:
+        return self.source.limit(0)
 
+    def rows(self, plan: Plan) -> Any:
+        question, source = plan.question, self.source
+        wanted = {"u": self._user(question.user)} | self._labels(source, question.labels, plan.kinds)
+        if question.value is not None:
+            wanted["v"] = self._value(source[question.value])
+        if plan.where is not None:
+            source = source.filter(self._compile(plan.where))
+        return self._clean(source.select(**wanted), plan.drops_unnamed)
 
-def _matched(counts: Any, known: Any, question: Question) -> Any:
-    joined = known.left_join(counts, list(question.keys))
-    return joined.select(*question.keys, score=joined.score.fill_null(0))
+    def values(self, plan: ValuePlan) -> Any:
+        question, column = plan.question, self.source[plan.question.value]
+        wanted = {"v": self._ordinal(column) if plan.dated else self._value(column)}
+        if question.user is not None:
+            wanted["u"] = self._user(question.user)
+        wanted |= self._labels(self.source, question.keys, plan.kinds)
+        return algebra.place_values(self._clean(self.source.select(**wanted), plan.drops_unnamed), plan)
 
+    def _clean(self, rows: Any, named: bool) -> Any:
+        """Return the rows that lack nothing."""
+        rows = rows.filter(*(rows[name].notnull() for name in rows.columns))
+        return nw.from_native(rows.filter(self.show(rows.u) != "") if named else rows)
 
-@dataclass(frozen=True, slots=True, repr=False)
-class IbisCounts:
-    """A cached table of (item, score), perhaps with weights."""
+    def cut(self, rows: Any) -> Any:
+        return nw.from_native(nw.to_native(rows).cache()) if self.backend == "sqlite" else rows
 
-    held: Any
-    keys: tuple[str, ...]
-    forms: list[Kind]
-    texts: Texts
-    weighted: bool
+    def listing(self, rows: Sequence[Row], kinds: Sequence[Kind], names: Sequence[str], beside: Any) -> Any:
+        columns = zip(*([as_text(part) for part in row] for row in rows), strict=True)
+        table = ibis.memtable(dict(zip(names, map(list, columns), strict=True)))
+        cast = table.mutate(**{name: table[name].cast(TYPES[kind]) for name, kind in zip(names, kinds, strict=True)})
+        return nw.from_native(cast.select(**self._labels(cast, dict(zip(names, names, strict=True)), kinds)))
 
-    @property
-    def frame(self) -> Frame:
-        return own_frame("ibis", [TYPES[form] for form in self.forms])
+    @contextmanager
+    def passing(self, columns: dict[str, Sequence[int]], beside: Any) -> Iterator[Any]:
+        """Dropped behind us: Ibis would keep them as long as its session.
 
-    def classes(self, column: Column = "score") -> list[tuple[int, int]]:
-        some = self.held.filter(self.held.weight > 0) if column == "weight" else self.held
-        sizes = some.group_by(column).agg(size=some.count())
-        table = in_one_sentence(WRONG, lambda: sizes.to_pyarrow().to_pydict())
-        return list(zip(table[column], table["size"], strict=True))
+        What cannot be dropped is left to Ibis: an answer that is paid for is not lost over it.
+        """
+        rows = ibis.memtable({name: list(numbers) for name, numbers in columns.items()})
+        backend = self.source.get_backend()
+        try:
+            yield nw.from_native(rows)
+        finally:
+            with suppress(Exception):
+                if backend.name == "duckdb":  # there it is a view of what is held in Python
+                    backend.con.unregister(rows.get_name())
+                else:
+                    backend.drop_table(rows.get_name(), force=True)
 
-    def check_names(self) -> None:
-        """Refuse now what could not be named later.
+    def distinct(self, rows: Any, names: list[str]) -> Any:
+        return nw.from_native(nw.to_native(rows).select(*names).distinct())
+
+    def semi(self, rows: Any, listed: Any, on: list[str]) -> Any:
+        """By a plain join: not every backend that Ibis knows has others."""
+        native = nw.to_native(rows)
+        known = nw.to_native(listed).select(*on).distinct()
+        return nw.from_native(native.inner_join(known, on).select(*native.columns))
+
+    def rank(self, rows: Any, among: list[str], order: list[str]) -> Any:
+        return algebra.rank_by_window(rows, among, order)
+
+    def first(
+        self, rows: Any, among: list[str], words: list[str], salt: str, most: int, forms: dict[str, Kind | None]
+    ) -> Any:
+        native = nw.to_native(rows)
+        texts = ibis.literal(BETWEEN).join([ibis.literal(salt), *(self._as_text(native[w], forms[w]) for w in words)])
+        if self.backend == "postgres":
+            hashed = _postgres_md5(texts)
+        else:
+            hashed = _md5(texts) if self.backend == "sqlite" else texts.hexdigest("md5")
+        return algebra.first_by_window(nw.from_native(native.mutate(h=hashed)), among, words, most)
+
+    def hold(self, rows: Any, forms: dict[str, Kind | None]) -> Any:
+        """Cache, and refuse now what could not be named later.
 
         SQLite's columns hold anything, whatever their declared type, and it runs in this process: every name passes
         through once and is forgotten. DuckDB may have taken over text from memory without a look at its bytes.
         """
-        texts = [key for key, form in zip(self.keys, self.forms, strict=True) if form == "text"]
-        if self.texts.backend == "sqlite":
-            self._named(self.held)
-        elif self.texts.backend == "duckdb" and texts:
-            self.held.agg(**{key: self.texts.shown(self.held[key]).length().max() for key in texts}).to_pyarrow()
+        held = nw.to_native(rows).cache()
+        labels = [name for name in held.columns if name in forms]
+        texts = [name for name in labels if forms[name] == "text"]
+        if self.backend == "sqlite":
+            self.names(nw.from_native(held), labels, forms)
+        elif self.backend == "duckdb" and texts:
+            held.agg(**{name: self.show(held[name]).length().max() for name in texts}).to_pyarrow()
+        return nw.from_native(held)
 
-    def winners(self, places: Sequence[Place], column: Column = "score") -> list[tuple[object, ...]]:
-        return in_one_sentence(WRONG, lambda: self._at(places, column, self._named))
+    def names(self, rows: Any, columns: Sequence[str], forms: dict[str, Kind | None]) -> list[Row]:
+        native = nw.to_native(rows)
+        shown = {name: self.show(native[name]) if forms.get(name) == "text" else native[name] for name in columns}
+        table = native.select(**shown).to_pyarrow()
+        return list(zip(*(table[name].to_pylist() for name in columns), strict=True))
 
-    def counts(self, places: Sequence[Place]) -> list[int]:
-        return in_one_sentence(WRONG, lambda: self._at(places, "weight", _scores))
+    def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
+        table = nw.to_native(rows).select(*columns).to_pyarrow()
+        return [np.asarray(table[name].to_numpy(), np.int64) for name in columns]
 
-    def _at(self, places: Sequence[Place], column: Column, read: Callable[[Any], list[T]]) -> list[T]:
-        """What is read of the rows at these places, in their order."""
-        scores, ranks = zip(*places, strict=True)
-        tied = self.held.filter(self.held[column].isin(sorted(set(scores))))
-        number = ibis.row_number().over(group_by=tied[column], order_by=[tied[key] for key in self.keys]) + 1
-        with passing(self.held, {"n": range(len(places)), column: scores, "rank": ranks}) as wanted:
-            return read(tied.mutate(rank=number).inner_join(wanted, [column, "rank"]).order_by("n"))
+    def frame(self, kinds: Sequence[Kind], held: Any) -> Frame:
+        return own_frame("ibis", [TYPES[kind] for kind in kinds])
 
-    def _named(self, rows: Any) -> list[tuple[object, ...]]:
-        parts = zip(self.keys, self.forms, strict=True)
-        shown = {key: self.texts.shown(rows[key]) if form == "text" else rows[key] for key, form in parts}
-        table = rows.select(**shown).to_pyarrow()
-        return list(zip(*(table[key].to_pylist() for key in self.keys), strict=True))
+    def hide(self, words: Any) -> Any:
+        """A text as it is compared."""
+        if self.backend == "duckdb":
+            return _encode(words)
+        if self.backend == "postgres":
+            return _to_bytes(words, "UTF8")
+        return words.cast("binary") if self.backend == "sqlite" else words
+
+    def show(self, key: Any) -> Any:
+        """The text that was hidden."""
+        if self.backend == "duckdb":
+            return _decode(key)
+        if self.backend == "postgres":
+            return _to_text(key, "UTF8")
+        return key.cast("string") if self.backend == "sqlite" else key
+
+    def _as_text(self, column: Any, form: Kind | None) -> Any:
+        """The user or a part of a label as a text, the same for equal ones: there is one zero."""
+        if form == "text":
+            return self.show(column)
+        return (column + 0.0 if column.type().is_floating() else column).cast("string")
+
+    def _labels(self, table: Any, columns: dict[str, str], kinds: Sequence[Kind]) -> dict[str, Any]:
+        """Columns of items and keys in the form that is counted."""
+        parts = zip(columns.items(), kinds, strict=True)
+        return {ours: self._label(table[column], kind) for (ours, column), kind in parts}
+
+    def _label(self, column: Any, form: Kind) -> Any:
+        if form == "text":
+            return self.hide(column.cast("string"))
+        if form == "date":
+            return self._day(column)
+        if self.backend != "sqlite":
+            return column.cast(TYPES[form])
+        number = column.cast("int64")  # SQLite's columns hold anything: what is not of the declared type is missing
+        fits = column.typeof() == "integer"
+        return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
+
+    def _day(self, column: Any) -> Any:
+        """A date, and missing outside the years 1 to 9999, or where SQLite holds something else."""
+        day = _sqlite_day(column) if self.backend == "sqlite" else column
+        return day.year().between(FIRST.year, LAST.year).ifelse(day, None)
+
+    def _user(self, name: str) -> Any:
+        """Missing floats are missing, there is one zero, and users whose names a collation takes for equal are two."""
+        column = self.source[name]
+        if kind_of(self.types[name]) == "text":
+            return self.hide(column)
+        if self.backend == "sqlite":  # it stores NaN as null, 0.0 = -0.0 there, and what is no column has no collation
+            return column.notnull().ifelse(column, None)
+        return _is_nan(column).ifelse(None, column + 0.0) if column.type().is_floating() else column
+
+    def _number(self, column: Any) -> Any:
+        """A float, and missing where there is no number."""
+        number = column.cast("float64")
+        if self.backend == "sqlite":
+            return column.typeof().isin(["integer", "real"]).ifelse(number, None)
+        return _is_nan(number).ifelse(None, number)
+
+    def _value(self, column: Any) -> Any:
+        """A float to be counted in steps.
+
+        PostgreSQL refuses what is too large or too small for a float, as a cast and as a quotient: so one user's cell
+        would be an error. Too large is held at the largest; TINY is less than a quarter of every step there may be.
+        """
+        if self.backend != "postgres":
+            return self._number(column)
+        if not column.type().is_decimal():
+            number = self._number(column)
+            return (number.abs() < TINY).ifelse(0.0, number)
+        large, small = (ibis.literal(Decimal(end), type=dtypes.Decimal()) for end in (LARGE, TINY))
+        return ibis.cases(
+            (column.cast("string") == "NaN", None),
+            (column > large, LARGE),
+            (column < -large, -LARGE),
+            (column.abs() < small, 0.0),
+            else_=column.cast("float64"),
+        )
+
+    def _ordinal(self, column: Any) -> Any:
+        return (self._day(column).delta(ibis.literal(FIRST), unit="day") + 1).cast("float64")
+
+    def _compile(self, condition: Condition) -> Any:
+        """Return the condition, or refuse an order of texts that the backend's collation would decide."""
+        for leaf in leaves_of(condition) if self.backend not in BYTEWISE else ():
+            if leaf.form in TEXTS and getattr(leaf, "op", "=") not in ("=", "<>"):
+                raise bad_value(
+                    f"$where: the order of texts in {leaf.column!r} is not the same in every backend, and this one's "
+                    "is not known; write = or IN"
+                )
+        return compile_condition(condition, Leaves(
+            read=self._read,
+            value=self._literal,
+            missing=lambda cell, yes: cell.isnull() if yes else cell.notnull(),
+            inside=lambda cell, values, yes: cell.isin(values) if yes else cell.notin(values),
+            never=lambda: ibis.literal(False),
+        ))  # fmt: skip
+
+    def _literal(self, one: Any, form: Form) -> Any:
+        words = ibis.literal(one, type=FORMS[form])
+        return self.hide(words) if form in TEXTS else words
+
+    def _read(self, name: str, form: Form) -> Any:
+        """Read a cell in a form; missing where it has none."""
+        column = self.source[name]
+        if form == "float":
+            return self._number(column) + 0.0
+        if form not in WRITTEN:
+            return self._label(column, form)  # type: ignore[arg-type]
+        words = column.cast("string")
+        like, unlike = WRITTEN[form]
+        fits = words.re_search(like) & ~words.re_search(unlike)
+        if form == "written date":
+            return self.hide(fits.ifelse(words, None))
+        safe = fits.ifelse(words, "0")
+        return fits.ifelse((_real(safe) if self.backend == "sqlite" else safe.cast("float64")) + 0.0, None)
 
 
-def _scores(rows: Any) -> list[int]:
-    scores: list[int] = rows.score.to_pyarrow().to_pylist()
-    return scores
+def _is_nan(column: Any) -> Any:
+    """With a list, for the reason told in `duckdb.is_nan`."""
+    return ibis.array([column])[0].isnan()

@@ -1,24 +1,119 @@
-"""Refuse, as a public list, what is visibly the private table: the same object, file or memory.
+"""Public lists of candidates and of groups: read in whatever form they come, and refused where they are the table.
 
-Only identities, paths and addresses are compared, never cells, so a refusal does not depend on the data. A copy, such
-as `column.unique()`, cannot be told from a public list. Categories of a column are a part of its type, and may have
-been declared: they are not refused.
+A list is refused if it is visibly the private table: the same object, file or memory. Only identities, paths and
+addresses are compared, never cells, so a refusal does not depend on the data. A copy, such as `column.unique()`, cannot
+be told from a public list. Categories of a column are a part of its type, and may have been declared: they are not
+refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from shortlist.tables.file_sources import files_at
+from shortlist._runtime import IMPORTS
+from shortlist.errors import Text, bad_value
+from shortlist.tables.column_types import Kind, Row, check_texts, fit_rows
+from shortlist.tables.errors import in_one_sentence
+from shortlist.tables.files import files_at, rows_of_file
 
+ENGINES = {"duckdb", "_duckdb", "ibis", "pyspark"}
+UNREAD = "the candidates cannot be read"
+WRONG = Text("$candidates must be a list, a series, a frame, a path or a query that gives the item columns")
 Span = tuple[int, int]
 """Addresses, from the first byte to after the last."""
 FEW = 100
 """A list with more parts is not one of columns."""
+
+
+def family_of(value: object) -> set[str]:
+    """Return the libraries that the type of a value comes from."""
+    return {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
+
+
+def fit_list(candidates: Any, items: tuple[str, ...], kinds: Collection[Kind], written: Collection[str]) -> list[Row]:
+    """Return one tuple per distinct candidate, in the kinds of the item columns and in the order given.
+
+    The list is public, so its errors may depend on it. `written` are columns of text whatever it looks like.
+    """
+    rows = _read_rows(candidates, items)
+    if not rows:
+        raise bad_value("$candidates must not be empty: there is nothing to choose from")
+    if any(type(None) in set(map(type, cells)) for cells in zip(*rows, strict=True)):
+        raise bad_value("$candidates must not be missing; drop the empty ones")
+    check_texts("candidates", "item", items, kinds, written, rows)
+    return fit_rows(rows, kinds)
+
+
+def list_in_words(candidates: Any, items: tuple[str, ...]) -> str:
+    """Describe a public list for the record: by a hash of its cells, in any order; a query of an engine by its kind."""
+    if candidates is None:
+        return ""
+    if isinstance(candidates, Mapping):
+        lists = sorted(f"{key!r}: {list_in_words(one, items)}" for key, one in candidates.items())
+        return f"candidates of {len(lists):,} groups of sha256 {_digest(lists)}"
+    engines = family_of(candidates) & ENGINES
+    if engines and not isinstance(candidates, str | os.PathLike):
+        return f"candidates by a query of {min(engines).removeprefix('_')}"
+    lines = sorted(set(map(repr, _read_rows(candidates, items))))
+    return f"{len(lines):,} candidates of sha256 {_digest(lines)}"
+
+
+def are_a_candidate(names: tuple[str, ...], candidates: object) -> bool:
+    """Whether columns are called like one of the public candidates: the line with their names is then a row of data."""
+    return names in fit_list(candidates, names, ["text"] * len(names), names)
+
+
+def _digest(lines: list[str]) -> str:
+    """Return the SHA-256 of the lines, each with its end."""
+    ends = "\n" if lines else ""
+    return hashlib.sha256(("\n".join(lines) + ends).encode(errors="backslashreplace")).hexdigest()
+
+
+def _read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
+    """Return the candidates as tuples, as they come."""
+    family, width = family_of(candidates), len(items)
+    if isinstance(candidates, str | os.PathLike):
+        return rows_of_file(os.fspath(candidates), items)
+    if family & {"duckdb", "_duckdb"}:
+        with IMPORTS:
+            import duckdb
+
+        return in_one_sentence(UNREAD, lambda: candidates.select(*map(duckdb.ColumnExpression, items)).fetchall())
+    if family & {"pandas", "polars", "pyarrow"}:
+        return _rows_of_frame(candidates, items)
+    if isinstance(candidates, Mapping | bytes) or not isinstance(candidates, Iterable):
+        raise TypeError(WRONG)
+    return _as_tuples(candidates.tolist() if hasattr(candidates, "tolist") else candidates, width)
+
+
+def _rows_of_frame(candidates: Any, items: tuple[str, ...]) -> list[Row]:
+    with IMPORTS:
+        import narwhals as nw
+
+    native = nw.from_native(candidates, allow_series=True, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
+        native = in_one_sentence(UNREAD, native.collect)
+    if not isinstance(native, nw.DataFrame):  # a series, a pandas index, an arrow array
+        read = native.to_list if isinstance(native, nw.Series) else getattr(candidates, "to_pylist", None)
+        return _as_tuples(in_one_sentence(UNREAD, read or candidates.tolist), len(items))
+    if any(name not in native.columns for name in items):
+        raise bad_value("$candidates: the frame must have the item columns, by the same names")
+    frame = native.select(*items)
+    return in_one_sentence(UNREAD, lambda: list(frame.iter_rows()))
+
+
+def _as_tuples(cells: Iterable[Any], width: int) -> list[Row]:
+    if width == 1:
+        return [(one,) for one in cells]
+    rows = list(cells)
+    if any(not isinstance(one, tuple | list) or len(one) != width for one in rows):
+        raise bad_value(f"$candidates must be tuples of {width}: one part for each item column")
+    return list(map(tuple, rows))
 
 
 def check_public_list(name: str, listed: Any, table: Any) -> None:

@@ -1,35 +1,62 @@
-"""What is counted: who, what, and perhaps how much. Public facts alone, checked before a row is read."""
+"""What is asked of a table: columns, contribution bounds, filters and groups; and what its declared types make of it.
+
+Everything here is public, and is checked before a row is read.
+
+A user's distinct items are put into the order of (H(salt, user, item), item), and the first `most` of them count
+(Theorem 195). That order depends on the user's own rows and on the salt alone, whatever H is, so nobody's rows change
+what another user's count for. H is the MD5 of the texts, joined by a character that texts hardly have: it favours no
+item, and is the same in every engine. The salt is public, and drawn once for a count, before a row is read.
+
+In the same way a user's groups are ordered: those with the most rows first, of equally many by (H(salt, user, key),
+key); the first `per_user` count (Theorem 229). Rows that do not count (by `where`, without a user, an item or a key,
+off the list of candidates or of groups) use up no place.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist._text import suggest
 from shortlist.errors import Text, bad_type, bad_value
-from shortlist.tables.caps import Cap, checked_most
-from shortlist.tables.column_names import check_there
-from shortlist.tables.groups.grouping import Grouping
-from shortlist.tables.where.parse import Where
+from shortlist.exact.thresholds import LARGEST_MOST, MOST
+from shortlist.sampling.entropy import SECURE
+from shortlist.tables.column_types import Kind, Row, check_texts, check_user, fit_rows, is_number, kind_of
+from shortlist.tables.dialect import NO_NAMES, separator_hint
+from shortlist.tables.public_lists import fit_list
+from shortlist.tables.where import Condition, Where, form_of
 
 BITS = 24
 """A clipped sum has so many bits: the grid is the power of two 2^-24 below the larger end of the clip, or less."""
-
 SATURATED = 2.0**36
 """One row counts at most so many steps of the grid, so that no engine's 64 bits overflow."""
-
 LARGEST = 2**53
 """Sums over users are held within this many steps: exact as floats, and holding moves nobody's share upwards."""
+MOST_GROUPS = 4096
+"""Groups of one user."""
+BETWEEN = "\x1f"
+"""Stands between the texts that are hashed. A text that holds it makes two hashes equal at worst: no harm."""
+EXAMPLES = {"user": "user_id", "item": "movie", "value": "stars"}
+
+
+def fresh_salt() -> str:
+    """Return 128 secure bits."""
+    return "".join(f"{int(word):016x}" for word in SECURE.words(2))
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Sums of values on a public grid, in whole steps of it: what one person adds to one item is in [low, high].
+    """Sums of values on a public grid, in whole steps of it: what one user adds to one item is in [low, high].
 
-    A row's value x counts floor(x / grid + 1/2) steps. A person's steps are added up per item, then clipped, then added
-    up over people, all in integers: the sensitivity is that of the arithmetic that is really used.
+    A row's value x counts floor(x / grid + 1/2) steps. A user's steps are added up per item, then clipped, then added
+    up over users, all in integers: the sensitivity is that of the arithmetic that is really used.
     """
 
     low: int
@@ -41,8 +68,8 @@ class Clip:
 
     @classmethod
     def of(cls, clip: object) -> Clip:
-        """The finest grid on which the larger end of the clip has at most 2^24 steps."""
-        low, high = _checked_clip(clip)
+        """Return the finest grid on which the larger end of the clip has at most 2^24 steps."""
+        low, high = _read_clip(clip)
         exponent = math.frexp(max(-low, high))[1] - BITS
         step = Fraction(2) ** exponent
         least, most = math.ceil(Fraction(low) / step), math.floor(Fraction(high) / step)
@@ -51,38 +78,227 @@ class Clip:
         return cls(least, most, exponent, (low, high))
 
     @property
-    def steps(self) -> float:
-        """Steps per unit, a power of two: multiplying by it rounds nothing."""
-        return 2.0**-self.exponent
-
-    @property
     def grid(self) -> float:
+        """The size of a step, a power of two: dividing by it rounds nothing."""
         return 2.0**self.exponent
 
     @property
     def monotone(self) -> bool:
-        """Whether all that a person can do to a score has one sign."""
+        """Whether all that a user can do to a score has one sign."""
         return self.bounds[0] >= 0 or self.bounds[1] <= 0
 
     @property
     def sensitivity(self) -> float | tuple[float, float]:
-        """What adding a person can move one score by: R = max(high, 0) - min(low, 0) follows."""
+        """What adding a user can move one score by: R = max(high, 0) - min(low, 0) follows."""
         down, up = max(-self.bounds[0], 0.0), max(self.bounds[1], 0.0)
         return max(down, up) if self.monotone else (down, up)
 
 
+def _read_clip(clip: object) -> tuple[float, float]:
+    wrong = Text("$clip must be a pair of finite numbers (low, high), for example $clip=(0, 5)")
+    if not isinstance(clip, tuple | list) or len(clip) != 2:
+        raise TypeError(wrong)
+    if any(isinstance(end, bool) for end in clip):
+        raise TypeError(wrong)
+    try:
+        low, high = (float(end) for end in clip)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(wrong) from None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(wrong)
+    if low > high or low == high == 0:
+        raise bad_value("$clip=(low, high) must have low <= high, and not both 0")
+    if not 2.0**-500 < max(-low, high) < 2.0**500:
+        raise bad_value("$clip must be of an ordinary size: change the unit of the values")
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """Each user keeps `most` items at most."""
+
+    most: int
+    caps_scores: bool
+    """Whether an item's score is how many users kept it; otherwise how many have it, and the cap is for weights."""
+    weighted: bool
+    """Whether there is a column of weights: each user adds 1 / sqrt(t) to the t items they keep.
+
+    It is `exact.thresholds.weight`, floor(sqrt(floor(2^40 / t))), which engines compute in floats without an error for
+    t up to LARGEST_MOST: 2^40 / t and the root of a whole number below 2^40 are rounded by less than what separates
+    them from the next whole number, if they are none (Theorem 195).
+    """
+    salt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """By what the rows are grouped, which groups there are, and in how many of them one user counts."""
+
+    by: tuple[str, ...]
+    listed: tuple[Row, ...] | None
+    """The public keys as they were given, a tuple each; None where they come from the data."""
+    per_user: int
+    salt: str = ""
+    """Drawn once for a count, by `with_salt`."""
+
+    @classmethod
+    def of(cls, by: object, groups: object, per_user: object) -> Self | None:
+        """Return None for no groups."""
+        if by is None:
+            if groups is not None or per_user is not None:
+                raise bad_type('$groups and $groups_per_user go with by: write $by="country"')
+            return None
+        several: list[Any] = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+        if not several or not all(isinstance(one, str) and one for one in several):
+            raise bad_type('$by must be the name of a column, or several: $by="country"')
+        if len(set(several)) < len(several):
+            raise ValueError("by names a column twice; name each once")
+        listed = None if groups is None else _read_groups(groups, len(several))
+        most = _read_whole(
+            1 if per_user is None else per_user,
+            MOST_GROUPS,
+            "$groups_per_user must be a whole number of groups, for example $groups_per_user=1",
+            f"$groups_per_user must be from 1 to {MOST_GROUPS}: in how many groups one person counts",
+        )
+        if listed is not None and most > len(listed):
+            raise bad_value(f"$groups_per_user={most} is more than the {len(listed)} groups; write a smaller number")
+        return cls(tuple(several), listed, most)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Our own names for the columns of the key."""
+        return tuple(f"g{n}" for n in range(len(self.by)))
+
+    def with_salt(self) -> Self:
+        """Return the same for one count."""
+        return replace(self, salt=fresh_salt())
+
+    def kinds(self, types: Mapping[str, str]) -> tuple[Kind, ...]:
+        """Return the kinds of the columns by their declared types; refuse others."""
+        return tuple(_label_kind("by", name, types[name]) for name in self.by)
+
+    def rows(self, kinds: Collection[Kind], written: Collection[str] = ()) -> list[Row] | None:
+        """Return the public keys in the kinds of the columns, in the order given; errors may depend on them."""
+        if self.listed is None:
+            return None
+        check_texts("groups", "by", self.by, kinds, written, self.listed)
+        try:
+            keys = fit_rows(self.listed, kinds)
+        except ValueError:
+            keys = []
+        if not keys:
+            raise ValueError(
+                "groups do not fit the by column: write them as text, whole numbers, truth values or dates, as it has "
+                "them, and none that is missing"
+            )
+        if len(keys) < len(self.listed):
+            raise ValueError("groups has a key twice; name each group once")
+        return keys
+
+
+def _read_groups(groups: object, width: int) -> tuple[Row, ...]:
+    if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Iterable):
+        raise bad_type('$groups must be a list of keys, for example $groups=["CH", "DE"]')
+    plain = groups.tolist() if hasattr(groups, "tolist") else groups
+    rows = [(one,) if width == 1 else one for one in plain]
+    if not rows:
+        raise bad_value("$groups must not be empty; leave it out if the groups come from the data")
+    if not all(isinstance(row, tuple | list) and len(row) == width for row in rows):
+        raise bad_value(f"$groups must be tuples of {width}: one part for each column of by")
+    return tuple(tuple(row) for row in rows)
+
+
+def plain_key(row: Row) -> Hashable:
+    """Return a label or the key of a group as it is shown: its part, or a tuple of several."""
+    return row[0] if len(row) == 1 else row
+
+
+def _read_whole(number: object, largest: int, wrong: str, outside: str) -> int:
+    """Return a whole number from 1 to the largest."""
+    try:
+        if isinstance(number, bool | np.bool_):
+            raise TypeError
+        whole = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        raise bad_type(wrong) from None
+    if not 1 <= whole <= largest:
+        raise bad_value(outside)
+    return whole
+
+
+def _read_column(role: str, name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise bad_type(f'${role} must be the name of a column, for example ${role}="{EXAMPLES[role]}"')
+    return name
+
+
+def _label_kind(role: str, column: str, declared: str) -> Kind:
+    """Return the kind of a column whose cells are released, or refuse it by the name the caller wrote."""
+    kind = kind_of(declared)
+    if kind is None:
+        raise bad_value(
+            f"${role}={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
+            "first, for example to text"
+        )
+    return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What a table tells of its columns before a row is read."""
+
+    names: tuple[str, ...]
+    """All of them, repeated ones too."""
+    types: Mapping[str, str]
+    """The declared type of each, as column_types.py reads it."""
+    written: Collection[str] = ()
+    """Those whose cells are read as text, whatever they look like."""
+    as_text: bool = False
+    """Whether it is a file of text: a number must be tried, and the line of names may be a row of data."""
+
+    def check(self, roles: Iterable[tuple[str, str]], texts: Collection[str] = ()) -> None:
+        """Refuse a column that is not there, or not once. In the place of one of `texts` a text may be meant.
+
+        Of a file of text a near name is told only if another name that was given stands there: the line has names.
+
+        Raises
+        ------
+        ValueError
+            with the name that was written, and what to write instead.
+        """
+        named = list(roles)
+        for role, name in named:
+            if self.names.count(name) != 1:
+                raise self._missing(role, name, [one for _, one in named], role == "where" and name in texts)
+
+    def _missing(self, role: str, name: str, wanted: list[str], may_be_text: bool) -> ValueError:
+        names = list(self.names)
+        told = not self.as_text or not {*wanted}.isdisjoint(names)
+        several = role == "item" and told and {part.strip() for part in name.split(",")} <= {*names}
+        hints = (
+            "; several columns are $item=[...]" if several else "",
+            suggest(name, names) if told and name not in names else "",
+            separator_hint(names, wanted) if self.as_text else "",
+            f"; a text goes in single quotes, as in = '{name}'" if may_be_text else "",
+            "; write it as the table does" if told else NO_NAMES,
+        )
+        said = f"where: {name!r}" if role == "where" else f"{role}={name!r}"
+        how, hint = "no column" if name not in names else "more than one column", next(filter(None, hints))
+        return bad_value(f"${said}: the table has {how} of that name{hint}", column=name, hint=hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Columns by name: people, the item (one column or several), and the value to be summed, if any."""
+    """Columns by name: users, the item (one column or several), and the value to be summed, if any."""
 
     user: str
     items: tuple[str, ...]
     value: str | None
     clip: Clip | None
     most: int | None = None
-    """How many distinct items each person keeps; None for all of them."""
+    """How many distinct items each user keeps; None for all of them."""
     cap: Cap | None = None
-    """How that is done in one count, and where items are weighed; set by `capped`."""
+    """How that is done in one count, and where items are weighed; set by `with_cap`."""
     where: Where | None = None
     """Which rows count; None for all of them."""
     grouping: Grouping | None = None
@@ -102,16 +318,19 @@ class Question:
         groups_per_user: object = None,
     ) -> Question:
         several = [item] if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
-        items = tuple(_checked_column("item", one) for one in several)
+        items = tuple(_read_column("item", one) for one in several)
         if not items:
             raise bad_value('$item must name at least one column, for example $item="movie"')
         if len(set(items)) < len(items):
             raise ValueError("item names a column twice; name each once")
-        who = _checked_column("user", user)
+        who = _read_column("user", user)
         if who in items:
             raise bad_value("$user and $item must be different columns")
-        cap, rows = checked_most(most), Where.of(where)
-        grouping = Grouping.of(by, groups, groups_per_user)
+        cap = None if most is None else _read_whole(
+            most, LARGEST_MOST, "$most must be a whole number of items that each person keeps, for example $most=3",
+            f"$most must be from 1 to {LARGEST_MOST} items; to count all that people have, leave it out",
+        )  # fmt: skip
+        rows, grouping = Where.of(where), Grouping.of(by, groups, groups_per_user)
         if grouping is not None and {who, *items} & {*grouping.by}:
             raise bad_value("$by must name other columns than user and item")
         if value is None and clip is None:
@@ -120,12 +339,14 @@ class Question:
             raise bad_value("$most is for counts of people, not for sums: leave value and clip out, or most")
         if value is None or clip is None:
             raise bad_type('$value and $clip go together: write $value="stars", $clip=(0, 5)')
-        return cls(who, items, _checked_column("value", value), Clip.of(clip), where=rows, grouping=grouping)
+        return cls(who, items, _read_column("value", value), Clip.of(clip), where=rows, grouping=grouping)
 
-    def capped(self, listed: bool) -> Self:
-        """The same question for one count, with a fresh salt where people's items are capped."""
-        grouping = None if self.grouping is None else self.grouping.salted()
-        cap = None if self.clip is not None else Cap.of(self.most, listed)
+    def with_cap(self, listed: bool) -> Self:
+        """Return the same question for one count: with fresh salts where items or groups of users are capped."""
+        grouping = None if self.grouping is None else self.grouping.with_salt()
+        cap = None
+        if self.clip is None and not (self.most is None and listed):
+            cap = Cap(MOST if self.most is None else self.most, self.most is not None, not listed, fresh_salt())
         return self if cap is None and grouping is None else replace(self, cap=cap, grouping=grouping)
 
     @property
@@ -147,7 +368,7 @@ class Question:
         return tuple(dict.fromkeys(name for _, name in self.roles))
 
     def in_words(self, table: str) -> str:
-        """Which columns of a table are read, for the record."""
+        """Say which columns of a table are read, for the record."""
         ends = [] if self.clip is None else [repr(float(end)).removesuffix(".0") for end in self.clip.bounds]
         value = [f"value {self.value} from {' to '.join(ends)}"] if ends else []
         most = [] if self.most is None else [f"at most {self.most} items each"]
@@ -167,37 +388,103 @@ class Question:
         own = dict(zip(self.keys, self.items, strict=True))
         return own if self.grouping is None else own | dict(zip(self.grouping.keys, self.grouping.by, strict=True))
 
-    def check_columns(self, columns: Iterable[str], *, declared: bool = True) -> None:
-        """Every column must be there, once."""
-        names, texts = list(columns), set() if self.where is None else self.where.side_by_side
-        for role, name in self.roles:
-            as_text = role == "where" and name in texts
-            check_there(role, name, names, self.columns, declared=declared, as_text=as_text)
+
+Query = Callable[[Any, Question, tuple[Kind, ...]], tuple[Any, int] | None]
+"""Candidates that stay in the engine and how many there are; None for a list that is read here."""
 
 
-def _checked_column(role: str, name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise bad_type(f'${role} must be the name of a column, for example ${role}="{_EXAMPLES[role]}"')
-    return name
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A question and what the declared types of a table make of it; its public lists fit the columns."""
+
+    question: Question
+    columns: Columns
+    kinds: tuple[Kind, ...]
+    """Of the columns of the item, then of those of the key of a group."""
+    where: Condition | None
+    groups: list[Row] | None
+    """The public keys, in order; None where there are no groups, or their keys come from the data."""
+    lists: list[list[Row]] | None = None
+    """The public candidates, distinct: one list for all groups, or one for each."""
+    query: Any = None
+    """Or what the engine calls them."""
+    sizes: tuple[int, ...] | None = None
+    """How many candidates there are in these lists; None where they come from the data."""
+
+    @classmethod
+    def of(cls, question: Question, columns: Columns, candidates: object, query: Query) -> Plan:
+        """Refuse what may not be counted, by names, types and public lists alone."""
+        where, grouping, types = question.where, question.grouping, columns.types
+        columns.check(question.roles, set() if where is None else where.side_by_side)
+        check_user(question.user, types[question.user])
+        condition = None if where is None else where.fit(lambda name: form_of(name, types[name]))
+        by = () if grouping is None else grouping.kinds(types)
+        kinds = tuple(_label_kind("item", item, types[item]) for item in question.items)
+        value = question.value
+        if value is not None and not columns.as_text and not is_number(types[value]):
+            raise bad_value(f"$value={value!r} must be a column of numbers; convert it first")
+        groups = None if grouping is None else grouping.rows(by, columns.written)
+        plan = cls(question, columns, (*kinds, *by), condition, groups)
+        if candidates is None:
+            return plan
+        several = None if grouping is None else _candidates_of_groups(candidates, groups)
+        stays = query(candidates, question, kinds) if several is None else None
+        if stays is not None:
+            return replace(plan, query=stays[0], sizes=(stays[1],))
+        lists = [fit_list(one, question.items, kinds, columns.written) for one in several or [candidates]]
+        return replace(plan, lists=lists, sizes=tuple(map(len, lists)))
+
+    @property
+    def public(self) -> bool:
+        """Whether the candidates are."""
+        return self.sizes is not None
+
+    @property
+    def own(self) -> bool:
+        """Whether each group has candidates of its own."""
+        return self.lists is not None and len(self.lists) > 1
+
+    @property
+    def forms(self) -> dict[str, Kind | None]:
+        """The kind of the user and of every column of an item or a key, by our own name; None for a user of others."""
+        own: dict[str, Kind | None] = dict(zip(self.question.labels, self.kinds, strict=True))
+        return {"u": kind_of(self.columns.types[self.question.user])} | own
+
+    @property
+    def number(self) -> int | None:
+        """How many groups there are: one list is one group. None where only the data knows."""
+        return 1 if self.question.grouping is None else None if self.groups is None else len(self.groups)
+
+    @property
+    def candidate_counts(self) -> Indices | None:
+        """How many candidates each group has, where they are public."""
+        if self.sizes is None:
+            return None
+        return np.array(self.sizes * (self.number or 0 if len(self.sizes) == 1 else 1), np.int64)
+
+    def candidate_rows(self) -> list[Row]:
+        """Return the public candidates, with the number of their group before them where each has its own."""
+        assert self.lists is not None
+        return [(n, *row) for n, one in enumerate(self.lists) for row in one] if self.own else self.lists[0]
+
+    @property
+    def drops_unnamed(self) -> bool:
+        """Whether users without a name are nobody: where users are capped, all of them would be one."""
+        capped = self.question.cap is not None or self.question.grouping is not None
+        return capped and self.forms["u"] == "text"
+
+    def ask(self, question: Question) -> Plan:
+        """Return the plan for the same question with other salts, or without a cap."""
+        return replace(self, question=question)
 
 
-_EXAMPLES = {"user": "user_id", "item": "movie", "value": "stars"}
-
-
-def _checked_clip(clip: object) -> tuple[float, float]:
-    wrong = Text("$clip must be a pair of finite numbers (low, high), for example $clip=(0, 5)")
-    if not isinstance(clip, tuple | list) or len(clip) != 2:
-        raise TypeError(wrong)
-    if any(isinstance(end, bool) for end in clip):
-        raise TypeError(wrong)
-    try:
-        low, high = (float(end) for end in clip)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(wrong) from None
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError(wrong)
-    if low > high or low == high == 0:
-        raise bad_value("$clip=(low, high) must have low <= high, and not both 0")
-    if not 2.0**-500 < max(-low, high) < 2.0**500:
-        raise bad_value("$clip must be of an ordinary size: change the unit of the values")
-    return low, high
+def _candidates_of_groups(candidates: object, groups: list[Row] | None) -> list[Any] | None:
+    """Return the public list of each group, where there is one for each: a mapping from key to list; None otherwise."""
+    if not isinstance(candidates, Mapping):
+        return None
+    if groups is None:
+        raise bad_value("candidates for each group need public groups too: write $groups=[...]")
+    keys = [plain_key(group) for group in groups]
+    if set(candidates) != set(keys):
+        raise ValueError("candidates as a mapping must have exactly the groups as its keys, each with a list")
+    return [candidates[key] for key in keys]

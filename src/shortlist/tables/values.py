@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import Grid, PerUser
-from shortlist.tables.column_names import check_there
-from shortlist.tables.column_types import Kind, Row, is_number, kind_of
-from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.column_types import Kind, Row, check_user, is_number, kind_of
+from shortlist.tables.question import Columns, Grouping
 
 TOKENS = 1 << 16
 """What one vote is shared in: whole tokens, which add up to this for every person."""
 
 FARTHEST = 1 << 32
 """Sums of whole steps count from 0, and both ends of the range lie within so many steps of it."""
-SATURATED = float(1 << 33)
+SATURATED_VALUES = float(1 << 33)
 """One row adds at most so many steps to a person's sum, so that no engine's 64 bits overflow."""
 
 FIRST_DAY = 719163
@@ -28,19 +26,6 @@ FIRST_DAY = 719163
 
 Placed = tuple[Indices, Indices]
 """(places that hold weight, increasing; their weights)."""
-PlacedGroups = list[Placed]
-"""The same for every group, in the order of the public list."""
-
-
-class Looked(NamedTuple):
-    """A table, looked at by names and types alone."""
-
-    dated: bool
-    """Whether values are dates; otherwise they are numbers."""
-    keys: tuple[Row, ...] = ()
-    """The public keys of groups, in the kinds of their columns."""
-    types: tuple[str, ...] = ()
-    """What released columns of the key are, where an engine must be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +63,7 @@ class ValueQuestion:
             raise bad_value(f"$per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
         if grouping is not None:
             _check_grouping(grouping, user, value)
-            grouping = grouping.salted()
+            grouping = grouping.with_salt()
         question = cls(user, value, lower, upper, step, per_user, grouping)  # type: ignore[arg-type]
         _ = question.grid
         return question
@@ -94,57 +79,31 @@ class ValueQuestion:
                 raise bad_value('step is too fine for $per_user="sum": write a larger step')
         return grid
 
-    def fitted(self, dated: bool) -> Grid:
-        """The same, of a column whose type was looked at: dates go with dates, numbers with numbers."""
-        grid = self.grid
-        if (grid.kind == "date") != dated:
-            other = "dates" if dated else "numbers"
-            raise bad_type(f"$value={self.value!r} is a column of {other}: give lower and upper as {other} too")
-        return grid
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column that is read."""
-        own = (self.value,) if self.user is None else (self.user, self.value)
-        return own if self.grouping is None else (*own, *self.grouping.by)
-
     @property
     def keys(self) -> dict[str, str]:
         """Our own name for every column that makes the key of a group, and that column."""
         return {} if self.grouping is None else dict(zip(self.grouping.keys, self.grouping.by, strict=True))
 
-    def looked_at(
-        self,
-        dated: bool,
-        declared: Mapping[str, str],
-        types: Mapping[Kind, str] | None = None,
-        written: Collection[str] = (),
-    ) -> Looked:
-        """What is known of a table by its declared types; `types` are what a released key is in its engine."""
-        if self.grouping is None:
-            return Looked(dated)
-        keys, kinds = self.listed(declared, written)
-        return Looked(dated, tuple(keys), () if types is None else tuple(types[kind] for kind in kinds))
+    @property
+    def roles(self) -> list[tuple[str, str]]:
+        """(what it is for, column) for every column that is read."""
+        user = [] if self.user is None else [("user", self.user)]
+        return [*user, ("value", self.value), *(("by", key) for key in self.keys.values())]
 
-    def listed(self, declared: Mapping[str, str], written: Collection[str] = ()) -> tuple[list[Row], list[Kind]]:
-        """(the public keys, the kinds of their columns), by the declared types; refuses what does not fit."""
-        assert self.grouping is not None
-        kinds = self.grouping.kinds(declared)
-        listed = self.grouping.fitted(kinds, written)
-        assert listed is not None
-        return listed, kinds
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        return tuple(name for _, name in self.roles)
+
+    @property
+    def adds(self) -> bool:
+        """Whether a user's values are added up: then a place is a number of whole steps from 0."""
+        return self.per_user == "sum" and self.user is not None
 
     @property
     def share(self) -> int:
         """What one person's weights add up to."""
         return TOKENS if self.per_user == "share" and self.user is not None else 1
-
-    def check_columns(self, columns: Iterable[str], *, declared: bool = True) -> None:
-        """Every column must be there, once."""
-        roles = [("user", self.user), ("value", self.value), *(("by", key) for key in self.keys.values())]
-        named, names = [(role, name) for role, name in roles if name is not None], list(columns)
-        for role, name in named:
-            check_there(role, name, names, [one for _, one in named], declared=declared)
 
     def in_words(self, table: str) -> str:
         """Which columns of a table are read, for the record."""
@@ -179,72 +138,81 @@ def is_dated(column: str, declared: str) -> bool:
     return dated
 
 
-def shared(people: Indices | None, places: Indices, question: ValueQuestion, grid: Grid) -> Placed:
-    """The votes of rows in memory: `people` has a number for the person of each row.
+@dataclass(frozen=True, slots=True)
+class ValuePlan:
+    """A question and what the declared types of a table make of it."""
 
-    With per_user="sum" the places are whole steps from 0.
-    """
-    if people is None:
-        return counted(places, np.ones_like(places))
-    order = np.lexsort((places, people))
-    places, people = places[order], people[order]
-    starts = np.flatnonzero(np.append(True, people[1:] != people[:-1])) if len(people) else people
-    rows = np.diff(np.append(starts, len(people)))
-    match question.per_user:
-        case "share":
-            each = np.repeat(rows, rows)
-            rank = np.arange(len(people)) - np.repeat(starts, rows)
-            return counted(places, TOKENS * (rank + 1) // each - TOKENS * rank // each)
-        case "median":
-            own = places[starts + (rows - 1) // 2]
-        case "min":
-            own = places[starts]
-        case "max":
-            own = places[starts + rows - 1]
-        case "mean":
-            own = _means(places, starts, rows) if len(rows) else places
-        case "sum":
-            sums = np.add.reduceat(places, starts) if len(rows) else places
-            own = np.clip(sums + grid.start, 0, grid.size - 1)
-    return counted(own, np.ones_like(own))
+    question: ValueQuestion
+    columns: Columns
+    dated: bool
+    """Whether values are dates; otherwise they are numbers."""
+    kinds: tuple[Kind, ...] = ()
+    """Of the columns of the key of a group."""
+    groups: list[Row] | None = None
+    """The public keys, in the kinds of their columns."""
+
+    @classmethod
+    def of(cls, question: ValueQuestion, columns: Columns) -> ValuePlan:
+        """Refuse what may not be asked, by names and types alone. A file of text has what the bounds are."""
+        columns.check(question.roles)
+        if question.user is not None:
+            check_user(question.user, columns.types[question.user])
+        dated = question.grid.kind == "date"
+        if not columns.as_text:
+            dated = is_dated(question.value, columns.types[question.value])
+        if question.grouping is None:
+            return cls(question, columns, dated)
+        kinds = question.grouping.kinds(columns.types)
+        return cls(question, columns, dated, kinds, question.grouping.rows(kinds, columns.written))
+
+    @property
+    def grid(self) -> Grid:
+        """The points; dates go with dates, numbers with numbers."""
+        grid = self.question.grid
+        if (grid.kind == "date") != self.dated:
+            other = "dates" if self.dated else "numbers"
+            raise bad_type(
+                f"$value={self.question.value!r} is a column of {other}: give lower and upper as {other} too"
+            )
+        return grid
+
+    @property
+    def number(self) -> int:
+        """How many groups there are: all users together are one."""
+        return 1 if self.groups is None else len(self.groups)
+
+    @property
+    def drops_unnamed(self) -> bool:
+        """Whether users without a name are nobody."""
+        return self.forms.get("u") == "text"
+
+    @property
+    def forms(self) -> dict[str, Kind | None]:
+        """The kind of the user and of every column of a key, by our own name."""
+        user = self.question.user
+        own: dict[str, Kind | None] = dict(zip(self.question.keys, self.kinds, strict=True))
+        return own if user is None else {"u": kind_of(self.columns.types[user])} | own
 
 
-def shared_in_groups(
-    people: Indices | None, groups: Indices, places: Indices, question: ValueQuestion, grid: Grid, number: int
-) -> PlacedGroups:
-    """The votes of every group: one for each person in it, made of that person's rows there."""
-    order = np.argsort(groups, kind="stable")
-    ends = np.searchsorted(groups[order], np.arange(number + 1))
-    parts = [order[ends[group] : ends[group + 1]] for group in range(number)]
-    return [shared(None if people is None else people[part], places[part], question, grid) for part in parts]
-
-
-def parted(groups: Indices, places: Indices, weights: Indices, number: int) -> PlacedGroups:
-    """Votes that an engine added up by group and place, in any order."""
+def split_by_group(groups: Indices, places: Indices, weights: Indices, number: int) -> list[Placed]:
+    """Return votes of each group that were added up by group and place, in any order."""
     order = np.lexsort((places, groups))
-    ends = np.searchsorted(groups[order], np.arange(number + 1))
-    parts = [order[ends[group] : ends[group + 1]] for group in range(number)]
-    return [(places[part], weights[part]) for part in parts]
+    groups, places, weights = groups[order], places[order], weights[order]
+    ends = np.searchsorted(groups, np.arange(number + 1))
+    return [(places[ends[n] : ends[n + 1]], weights[ends[n] : ends[n + 1]]) for n in range(number)]
 
 
-def _means(places: Indices, starts: Indices, rows: Indices) -> Indices:
-    """floor(sum / rows) of each person, from quotients and remainders: the sum itself may not fit into 64 bits."""
-    each = np.repeat(rows, rows)
-    means: Indices = np.add.reduceat(places // each, starts) + np.add.reduceat(places % each, starts) // rows
-    return means
-
-
-def counted(places: Indices, weights: Indices) -> Placed:
+def add_places(places: Indices, weights: Indices) -> Placed:
     """Added up by place; those without weight left out."""
     if not len(places):
         return places, weights
     if np.any(places[1:] < places[:-1]):
         order = np.argsort(places, kind="stable")
         places, weights = places[order], weights[order]
-    return added(places, weights)
+    return add_sorted(places, weights)
 
 
-def added(places: Indices, weights: Indices) -> Placed:
+def add_sorted(places: Indices, weights: Indices) -> Placed:
     """The same of places in order."""
     if not len(places):
         return places, weights
@@ -258,10 +226,3 @@ def added(places: Indices, weights: Indices) -> Placed:
         return places, weights
     some = weights > 0
     return places[some], weights[some]
-
-
-def steps(values: np.ndarray[tuple[int], np.dtype[np.float64]], grid: Grid) -> Indices:
-    """Each value in whole steps from 0, for sums."""
-    with np.errstate(all="ignore"):  # a warning would tell of a value
-        held = np.clip(values / grid.ends[2], -SATURATED, SATURATED)
-    return np.floor(held + 0.5).astype(np.int64)

@@ -351,7 +351,7 @@ class KeysDistribution:
 
     def sums(self) -> Values:
         """Return the sum of every label, in the order of the scores; none is below 0."""
-        weights = self.scores._capped
+        weights = self.scores._weights
         if weights is None or not self.mechanism.weighted:
             return np.maximum(self.scores.values, 0)
         sums = np.zeros(len(self.scores.values), np.int64)

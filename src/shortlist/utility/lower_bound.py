@@ -64,21 +64,23 @@ def hubs(x: Indices, k: int) -> tuple[Floats, Floats]:
         return np.empty(0), np.empty(0)
     beyond = beyond[: WORK // len(above)]
     least = int(beyond[-1])
-    return _tried(*((part.astype(np.uint64) - np.array(least).astype(np.uint64)).tobytes() for part in (above, beyond)))
+    return _search(
+        *((part.astype(np.uint64) - np.array(least).astype(np.uint64)).tobytes() for part in (above, beyond))
+    )
 
 
 @lru_cache(maxsize=8)
-def _tried(above: bytes, beyond: bytes) -> tuple[Floats, Floats]:
+def _search(above: bytes, beyond: bytes) -> tuple[Floats, Floats]:
     """Around each of the best of a coarse grid, a finer one."""
     members, outsiders = (np.frombuffer(part, np.uint64) for part in (above, beyond))
     paths: dict[int, float] = {}
 
     def look(distance: int) -> None:
-        reached = _reached(members, outsiders, distance)
-        first = int(np.argmax(reached > 0))
-        least = int((members[first:] - outsiders[reached[first:] - 1]).max())  # the least T that reaches as far
+        reach = _reach(members, outsiders, distance)
+        first = int(np.argmax(reach > 0))
+        least = int((members[first:] - outsiders[reach[first:] - 1]).max())  # the least T that reaches as far
         if least not in paths:
-            paths[least] = log_paths(reached[first:])
+            paths[least] = log_paths(reach[first:])
 
     gap, widest = int(members[-1] - outsiders[0]), int(members[0] - outsiders[-1])
     for distance in _between(gap, widest, DISTANCES):
@@ -101,20 +103,20 @@ def _between(low: int, high: int, count: int) -> list[int]:
     return sorted({low, high, *(min(int(low * math.exp(ratio * step)), high) for step in range(count))})
 
 
-def _reached(members: Counts, outsiders: Counts, distance: int) -> Indices:
+def _reach(members: Counts, outsiders: Counts, distance: int) -> Indices:
     """J_l(T), the members downwards."""
     least = np.where(members > distance, members - np.uint64(distance), np.uint64(0))
-    reached: Indices = len(outsiders) - np.searchsorted(outsiders[::-1], least, side="left")
-    return reached
+    reach: Indices = len(outsiders) - np.searchsorted(outsiders[::-1], least, side="left")
+    return reach
 
 
-def log_paths(reached: Indices) -> float:
-    """ln #{0 <= j_1 <= .. <= j_k, j_l <= reached[l]}, `reached` nondecreasing; rounded down.
+def log_paths(reach: Indices) -> float:
+    """ln #{0 <= j_1 <= .. <= j_k, j_l <= reach[l]}, `reach` nondecreasing; rounded down.
 
     Sums of positive floats: each is wrong by at most its number of terms in last places. What underflows is left out.
     """
-    ways, log_scale, slack = np.ones(int(reached[0]) + 1), 0.0, 1e-15
-    for step, (before, here) in enumerate(zip(reached[:-1].tolist(), reached[1:].tolist(), strict=True), 1):
+    ways, log_scale, slack = np.ones(int(reach[0]) + 1), 0.0, 1e-15
+    for step, (before, here) in enumerate(zip(reach[:-1].tolist(), reach[1:].tolist(), strict=True), 1):
         sums = np.cumsum(ways)
         ways = np.concatenate([sums, np.full(here - before, sums[-1])]) if here > before else sums
         slack += (here + 2) * 2.0**-52

@@ -59,7 +59,7 @@ class LineRace:
         Equal scores count as equal, and whoever is exactly at the threshold may be named or not.
         """
         able, threshold = self._able, -self.start
-        return self._chance(able > threshold, able < threshold) if self.wanted < self.k else self.best()
+        return self._chance(able > threshold, able < threshold) if self.target_size < self.k else self.best()
 
     def best(self) -> float:
         """P[the names are a true top k], whatever the threshold is."""
@@ -70,7 +70,7 @@ class LineRace:
         return self._chance(able > kth, able < kth, self.k)
 
     @property
-    def wanted(self) -> int:
+    def target_size(self) -> int:
         """How many names a true answer has: those above the threshold, k at most."""
         return min(self.k, int(np.count_nonzero(self._able > -self.start)))
 
@@ -88,7 +88,7 @@ class LineRace:
         counts = np.bincount(place, minlength=len(values))
 
         def density(z: Floats, levels: quadrature.Levels) -> Floats:
-            return self._held(z, values, counts, levels)
+            return self._inclusion_density(z, values, counts, levels)
 
         result = np.zeros(len(self.s))
         if len(able):
@@ -101,7 +101,7 @@ class LineRace:
         A shorter or longer list is great or good by the same words: its head is named, and nobody beyond its reach.
         Where nobody is wanted all four are P[right].
         """
-        right, size = self.success(), self.wanted
+        right, size = self.success(), self.target_size
         if not size:
             return Quality(right, right, right, right)
         allowed = int(np.count_nonzero(self._able >= -self.start)) if size < self.k else 0  # so a right list is great
@@ -162,12 +162,12 @@ class LineRace:
         x = (z - value)[:, None]
         return np.exp(self.noise.log_survival(x)), np.exp(self.noise.log_cdf(x)), np.exp(self.noise.log_density(x))
 
-    def _held(self, z: Floats, values: Floats, counts: Indices, levels: quadrature.Levels) -> Floats:
+    def _inclusion_density(self, z: Floats, values: Floats, counts: Indices, levels: quadrature.Levels) -> Floats:
         """Per level and distinct value, the density that the list ends there and an item of that value is above.
 
         The others are those of smaller values, those of larger ones, and the rest of its own.
         """
-        low, high = _undecided(values, counts, levels, self.noise)
+        low, high = _find_undecided(values, counts, levels, self.noise)
         sure, most, result = int(counts[high:].sum()), self.k - 1, np.zeros((z.size, len(values)))
         log_line, log_density = line_law(z, self.noise, self.rate)
         by_line, by_item = np.exp(log_density)[:, None], np.exp(log_line)[:, None]
@@ -210,11 +210,11 @@ def _crowd(values: Floats) -> quadrature.Crowd:
 
 def _near(values: Floats, levels: quadrature.Levels, noise: Noise) -> tuple[Floats, int]:
     """(the increasing values that may be on either side of a level, how many are surely above all of them)."""
-    low, high = _undecided(values, np.ones(len(values), np.int64), levels, noise)
+    low, high = _find_undecided(values, np.ones(len(values), np.int64), levels, noise)
     return values[low:high], len(values) - high
 
 
-def _undecided(values: Floats, counts: Indices, levels: quadrature.Levels, noise: Noise) -> tuple[int, int]:
+def _find_undecided(values: Floats, counts: Indices, levels: quadrature.Levels, noise: Noise) -> tuple[int, int]:
     """The slice of increasing values that may be on either side; a chance of DECIDED_CHANCE is given up on each."""
     exceed = np.cumsum(counts * np.exp(noise.log_survival(levels[0] - values)))
     fail = np.cumsum((counts * np.exp(noise.log_cdf(levels[1] - values)))[::-1])
@@ -269,7 +269,7 @@ class AnswerDistribution:
         """P[every answer is right until the run stops]: "above" above the threshold, "below" below it; at it, any."""
         rules, weights, enough = self.rules, self.rules.weights, self.rules.enough
 
-        def given(z: Floats) -> Floats:
+        def conditional(z: Floats) -> Floats:
             """Over what was spent, in units, as long as the run is open."""
             spent: Floats = np.zeros((enough, z.size))
             spent[0], done = 1.0, np.zeros(z.size)
@@ -283,7 +283,7 @@ class AnswerDistribution:
             result: Floats = (done + spent.sum(axis=0))[:, None]
             return result
 
-        return float(np.clip(self._mean(given)[0], 0.0, 1.0))
+        return float(np.clip(self._mean(conditional)[0], 0.0, 1.0))
 
     def sets(self) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers]: "below", or the name of the test that was passed; cut where the run stops."""
@@ -291,10 +291,10 @@ class AnswerDistribution:
             raise ValueError(f"there are more than {MOST_PATTERNS:,} sequences of answers: ask fewer questions")
         names = [names for names, _ in self._walk(np.zeros(1))]
 
-        def given(z: Floats) -> Floats:
+        def conditional(z: Floats) -> Floats:
             return np.column_stack([chance for _, chance in self._walk(z)])
 
-        chances = np.clip(self._mean(given), 0.0, 1.0)
+        chances = np.clip(self._mean(conditional), 0.0, 1.0)
         return dict(zip(names, chances.tolist(), strict=True))
 
     def _number(self) -> int:
@@ -351,16 +351,16 @@ class AnswerDistribution:
             return Fraction(1)
         return min(rules.threshold_scale, *(branch.test.scale for branch in rules.branches))
 
-    def _mean(self, given: Callable[[Floats], Floats]) -> Floats:
+    def _mean(self, conditional: Callable[[Floats], Floats]) -> Floats:
         """Over the noise of the threshold."""
         if self.rules.whole:
-            return self._sum(given)
+            return self._sum(conditional)
 
         def evaluate(refinement: int) -> Floats:
             total: Floats = np.zeros(1)
             for block in self._blocks(refinement):
                 density = np.exp(self.rules.noise.log_density(block.nodes / width)) / width
-                total = total + (block.weights * density) @ given(block.nodes)
+                total = total + (block.weights * density) @ conditional(block.nodes)
             return total
 
         width = to_float(self.rules.threshold_scale / self._unit)
@@ -374,13 +374,13 @@ class AnswerDistribution:
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
         return quadrature.blocks([np.array([0.0, *places])], levels, noise, refinement)
 
-    def _sum(self, given: Callable[[Floats], Floats]) -> Floats:
+    def _sum(self, conditional: Callable[[Floats], Floats]) -> Floats:
         """Over 0, 1, 2, ..: the floor of exponential noise."""
         scale = to_float(self.rules.threshold_scale)
         total: Floats = np.zeros(1)
         for start in range(0, math.ceil(_LAST * scale) + 1, _TERMS):
             z: Floats = np.arange(start, start + _TERMS, dtype=np.float64)
-            total = total + (np.exp(-z / scale) * -math.expm1(-1.0 / scale)) @ given(z)
+            total = total + (np.exp(-z / scale) * -math.expm1(-1.0 / scale)) @ conditional(z)
         return total
 
 

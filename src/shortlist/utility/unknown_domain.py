@@ -95,7 +95,7 @@ class BarredRace:
         """E[correct labels named] / k."""
         if not len(self.log_rate):
             return 0.0
-        return min(1.0, _expected(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
+        return min(1.0, _correct(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
 
 
 def _all_first(log_winners: Floats, log_others: Floats) -> float:
@@ -112,7 +112,7 @@ def _log_rung(log_time: Floats) -> Floats:
     return result
 
 
-def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
+def _correct(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     """Int e^{-w_bar t} sum_{i correct} w_i e^{-w_i t} P[fewer than k others have rung] dt, over v = ln t.
 
     At first that chance is one.
@@ -388,7 +388,7 @@ class SetDistribution:
         return canonical_limited_domain(self.counts, one.k, one._round, one.guarantee.delta, one._limit, gamma)
 
 
-def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
+def list_distribution(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
     """Return the distribution of the list."""
     counts, limit, (e, delta), (above, many) = scores.values, mechanism._limit, mechanism._rates, mechanism._bar
     (listed, c), gumbel = working_list(counts, limit), mechanism._kind == GUMBEL
@@ -398,9 +398,9 @@ def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribu
     return ListDistribution(counts, positions, LineRace(s, mechanism.k, mechanism._kind), field)
 
 
-def canonical(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
+def set_distribution(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
     """Return the distribution of the set."""
     return SetDistribution(scores.values, mechanism)
 
 
-DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": limited_domain, "CanonicalLimitedDomain": canonical}
+DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": list_distribution, "CanonicalLimitedDomain": set_distribution}

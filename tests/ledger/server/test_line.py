@@ -301,7 +301,7 @@ def german(monkeypatch):
         one.sql("SELECT pg_reload_conf()")
         made = Ledger(one.url("ledgers"), budget=PureDP(4.0))
         made.grant("anna")
-        made._store.hang_up()
+        made._store.close_connections()
         yield one
     finally:
         one.stop()

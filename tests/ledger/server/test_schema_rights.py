@@ -175,14 +175,14 @@ def test_the_server_reads_the_relation_that_python_reads(ledger, server, sql, un
 
 
 def test_of_two_first_charges_for_different_neighbors_one_is_refused_in_words(ledger, url, sql, monkeypatch):
-    anna, real = Ledger(url("anna")), PostgresStore._booked
+    anna, real = Ledger(url("anna")), PostgresStore._call
 
     def late(self, line, function, *words):
         monkeypatch.undo()
         assert charging(sql, ledger, "1/8", user="ben", words=["PureDP", "Looking", "", "user (replace)", "", ""]) == 1
         return real(self, line, function, *words)
 
-    monkeypatch.setattr(PostgresStore, "_booked", late)
+    monkeypatch.setattr(PostgresStore, "_call", late)
     with pytest.raises(ValueError, match="has just charged this ledger for other neighbors"):
         anna.charge(PureDP(0.25), unit="user (add-remove)")
     with pytest.raises(ValueError, match='counts charges for neighbours="replace"'):

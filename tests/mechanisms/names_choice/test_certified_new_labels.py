@@ -15,8 +15,9 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit import Law, prove
 from shortlist.audit.certified import base, unknown_domain
-from shortlist.choose import mechanism_for
+from shortlist.choose import choose_mechanism
 from shortlist.mechanisms import NamesChoice
+from shortlist.mechanisms.base import Request
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 
@@ -38,7 +39,7 @@ def counted(people, most=None):
 def columns(people, most=None):
     """(counts, weights in units of 2^-20) of the three labels, as the engine has them."""
     public = counted(people, most).as_public()
-    capped = present(public._capped)
+    capped = present(public._weights)
     people_of = dict(zip(public.labels, public.values.tolist(), strict=True))
     heavy: dict[object, int] = {}
     place = 0
@@ -49,7 +50,7 @@ def columns(people, most=None):
 
 
 def taken(budget, most=None):
-    return of_kind(NamesChoice, mechanism_for(3, public=False, budget=budget, most=most, weighed=True)[0])
+    return of_kind(NamesChoice, choose_mechanism(Request(3, budget, public=False, most=most, weighed=True)).mechanism)
 
 
 def law_of(mechanism):

@@ -11,9 +11,10 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist._text import ordinal
 from shortlist.audit import Law, certify
-from shortlist.choose import mechanism_for
+from shortlist.choose import choose_mechanism
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
-from shortlist.mechanisms.partition import Parts
+from shortlist.mechanisms.base import Request
+from shortlist.mechanisms.partition import share
 from tests.helpers.typed import of_kind, present
 
 FLAT = {f"date {i}": 739 + i for i in range(92)}
@@ -46,23 +47,23 @@ def test_flat_counts_are_named():
 
 @pytest.mark.parametrize("budget", [BUDGET, ZCDP(0.05, 1e-6), ApproxDP(1e-300, 1e-6), ApproxDP(40.0, 0.3)])
 def test_the_parts_fit_the_budget(budget):
-    parts = Parts.of(budget)
-    rest: Any = parts.rest
+    choice, left = share(budget)
+    rest: Any = left
     if isinstance(budget, ZCDP):
-        assert parts.rest.delta == budget.delta
-        assert parts.choice**2 / 8 == pytest.approx(budget.rho / 100, rel=0.02)
-        rho = of_kind(ZCDP, sl.privacy.BoundedRange(parts.choice).as_zcdp()).rho
+        assert left.delta == budget.delta
+        assert choice**2 / 8 == pytest.approx(budget.rho / 100, rel=0.02)
+        rho = of_kind(ZCDP, sl.privacy.BoundedRange(choice).as_zcdp()).rho
         assert Fraction(rho) + Fraction(rest.rho) <= Fraction(budget.rho) * (1 + Fraction(1, 10**14))
     else:
-        assert parts.rest.delta == budget.delta
-        assert Fraction(parts.choice) + Fraction(rest.epsilon) <= Fraction(budget.epsilon)
-        assert parts.choice == pytest.approx(budget.epsilon / 10)
+        assert left.delta == budget.delta
+        assert Fraction(choice) + Fraction(rest.epsilon) <= Fraction(budget.epsilon)
+        assert choice == pytest.approx(budget.epsilon / 10)
 
 
 def test_every_branch_fits_the_rest_of_the_budget():
     for k, budget in ((3, ApproxDP(1.0, 1e-4)), (10, ApproxDP(0.5, 1e-6)), (4, ZCDP(0.1, 1e-5))):
         mechanism = NamesChoice(k=k, budget=budget, most=64)
-        rest = Parts.of(budget).rest
+        rest = share(budget)[1]
         for branch in mechanism.branches:
             assert rest.excess(branch.mechanism.charge) <= 1e-12, branch
 
@@ -95,7 +96,7 @@ def test_exact_recall_is_that_of_the_draws():
 
 def test_rows_may_take_a_key_set_and_names_are_right(rows):
     scores = sl.count(rows, user="who", item="what")
-    mechanism = mechanism_for(20, public=False, epsilon=0.6, delta=1e-6, weighed=True)[0]
+    mechanism = choose_mechanism(Request(20, ApproxDP(0.6, 1e-6), public=False, weighed=True)).mechanism
     assert mechanism == NamesChoice(k=20, epsilon=0.6, delta=1e-6, most=64)
     releases = [mechanism.release(scores, rng=sl.testing.seeded(n)) for n in range(6)]
     best = {f"thing {i:02}" for i in range(24)}
@@ -120,7 +121,8 @@ def test_an_order_of_rows_is_a_choice_of_list_and_keys(rows):
 
 def test_the_public_rule(rows):
     def chosen(k, **words):
-        return mechanism_for(k, public=False, budget=BUDGET, **words)[0]
+        method = words.pop("method", "auto")
+        return choose_mechanism(Request(k, BUDGET, public=False, **words), method).mechanism
 
     assert chosen(10) == NamesChoice(k=10, budget=BUDGET)
     assert chosen(10, weighed=True) == NamesChoice(k=10, budget=BUDGET, most=64)

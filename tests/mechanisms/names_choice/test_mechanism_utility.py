@@ -55,7 +55,7 @@ def test_the_right_ones_are_by_people_and_not_by_weights(public):
     """Held by few who hold little, some things weigh more than those that many people hold."""
     mechanism = KeySet(k=4, epsilon=50.0, delta=1e-4, values=False)
     people = np.argsort(-public.values, kind="stable")[:4]
-    weights = present(public._capped)
+    weights = present(public._weights)
     heaviest = {public.labels.index(name) for name in weights.names(range(4))}
     share = len(heaviest & set(people.tolist())) / 4
     assert share < 1

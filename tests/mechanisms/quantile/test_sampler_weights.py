@@ -8,8 +8,8 @@ import pytest
 
 from shortlist.sampling.quantiles import Choice, Node, Recursion
 from shortlist.sampling.uniforms import WordStream
+from shortlist.tables.count import open_values
 from shortlist.tables.dialect import PLAIN
-from shortlist.tables.open_values import open_values
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
 from shortlist.utility.quantiles import point_chances, sequence_chances

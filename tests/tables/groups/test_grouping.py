@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shortlist as sl
-from shortlist.tables import caps
+from shortlist.tables import question as caps
 from tests.helpers.support import full_size, sized
 from tests.tables.tables import TEXT, as_text, source
 

@@ -17,7 +17,7 @@ from shortlist import ApproxDP, PureDP
 from shortlist.audit import Law, certify, prove
 from shortlist.audit.certified import base
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
-from shortlist.tables import caps
+from shortlist.tables import question as caps
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import of_kind
 from tests.tables.groups.test_grouping import SALT, found

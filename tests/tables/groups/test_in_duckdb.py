@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import shortlist as sl
-from shortlist.tables.groups import in_duckdb
+from shortlist.tables import duckdb as engine
 from tests.tables.groups.test_grouping import found
 
 ROWS = [
@@ -37,7 +37,7 @@ def test_items_and_groups_are_equal_by_bytes_whatever_the_connection_says(rows):
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 10_000])
 def test_winners_are_the_same_however_many_are_looked_up_at_once(monkeypatch, at_once):
-    monkeypatch.setattr(in_duckdb, "AT_ONCE", at_once)
+    monkeypatch.setattr(engine, "AT_ONCE", at_once)
     table = duckdb.connect().sql('SELECT i % 7 AS who, i % 5 AS what, i % 3 AS "where" FROM range(60) AS r(i)')
     scores = sl.count(table, **WORDS, groups=[0, 1, 2], candidates=range(9), groups_per_user=2)
     for key in scores:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shortlist as sl
-from shortlist.tables.where.parse import Where
+from shortlist.tables.where import Where
 from tests.helpers.support import LETTERS
 
 ROWS = pl.DataFrame(

@@ -98,7 +98,7 @@ def test_it_is_looked_at_once_in_a_folder_and_beside_the_file_itself(ledger, mon
 
 def test_the_ledgers_own_locks_stay_while_others_look(ledger, tmp_path):
     """Closing a second descriptor of the ledger would drop them: the look never opens the ledger."""
-    with turn.Turn().connect(ledger.path, "rw") as db:
+    with turn.SqliteSession().connect(ledger.path, "rw") as db:
         db.execute("BEGIN EXCLUSIVE")
         turn.check_locks(ledger.path)
 

@@ -125,3 +125,32 @@ def test_claims_of_another_kind_are_refused(words):
         check_sensitivity(people, ROWS, **{"user": "user", **words})
     with pytest.raises(TypeError, match="rows must be"):
         check_sensitivity(people, 5, user="user")
+
+
+TEN = [{"who": n, "what": n % 3} for n in range(12)]
+
+
+def few(rows):
+    """Of few rows it cannot say anything; of more it moves by 5 for one more person."""
+    rows = list(rows)
+    if len(rows) < 6:
+        raise ValueError("too few rows")
+    return [5.0 * len(rows)]
+
+
+def test_a_counterexample_is_not_shrunk_to_a_pair_on_which_both_raise():
+    found = check_sensitivity(few, TEN, user="who", sensitivity=1.0)
+    assert found.refuted
+    sizes = len(list(found.before)), len(list(found.after))
+    assert max(sizes) >= 6, sizes
+
+
+def test_a_score_that_always_raises_is_refuted_by_no_pair():
+    def never(rows):
+        if len(list(rows)) != len(TEN):
+            raise ValueError("other rows")
+        return [0.0]
+
+    found = check_sensitivity(never, TEN, user="who", sensitivity=1.0)
+    assert found.refuted  # by a pair of which one is the whole table
+    assert len(list(found.before)) == len(TEN) or len(list(found.after)) == len(TEN)

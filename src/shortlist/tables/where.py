@@ -1,0 +1,565 @@
+"""The language of filters: a text becomes a tree of a few nodes, is fitted to declared types, and compiled.
+
+Columns (`week`, `"release year"`), literals (`40`, `-1.5`, `'CH'`, `TRUE`, `DATE '2024-02-29'`), comparisons
+(`= <> < <= > >=`), `IN (..)`, `BETWEEN .. AND ..`, `IS NULL`, `AND`, `OR`, `NOT`, parentheses. There is nothing that
+looks at more than one row, and nothing of the text goes to an engine: whatever else it holds is refused.
+
+There are three truth values, as in SQL: a comparison with something missing, or with what does not compare, is neither
+true nor false, and a row is kept where the whole is true. NOT is carried down to the comparisons when the text is read,
+so that none is left; with AND and OR alone "neither" may be taken for "false", which every engine can do.
+
+Whether a row is kept depends on that row and on the text alone: nobody's row decides on another's (Theorem 131).
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, Self, cast
+
+from shortlist.errors import bad_type, bad_value
+from shortlist.tables.column_types import RANGES, is_float, kind_of
+
+Op = Literal["=", "<>", "<", "<=", ">", ">="]
+Value = str | bool | Fraction | datetime.date
+
+Form = Literal["text", "integer", "unsigned", "float", "boolean", "date", "written number", "written date"]
+"""How a cell is read. A written number or date is a text that looks like one; other texts do not compare with it."""
+
+OPPOSITE: dict[Op, Op] = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+MIRRORED: dict[Op, Op] = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+COMPARE: dict[Op, Callable[[Any, Any], Any]] = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+NUMBER = r"^-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})?$"
+NOT_IN_NUMBERS = r"[^0-9.eE+-]"
+DAY = r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$"
+NOT_IN_DAYS = r"[^0-9-]"
+"""What a written number and day look like; nothing of the second kind may be in it, for to some engines `$` is also the
+place before a line's end. Every engine reads such a number as the nearest float, and a day's text sorts as the day."""
+WRITTEN: dict[Form, tuple[str, str]] = {
+    "written number": (NUMBER, NOT_IN_NUMBERS),
+    "written date": (DAY, NOT_IN_DAYS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """AND: true if every part is. Without parts it is never used."""
+
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """OR: true if one part is. Without parts it is never true."""
+
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A column beside a literal or another column, as it was written."""
+
+    column: str
+    op: Op
+    value: Value | None
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A column and a list of literals, one of which it is, or none."""
+
+    column: str
+    values: tuple[Value, ...]
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """IS NULL, or IS NOT NULL."""
+
+    column: str
+    yes: bool
+    form: Form | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A cell, read in that form, beside values that have it; with several, whether it is one of them or none."""
+
+    column: str
+    form: Form
+    op: Op
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two cells of a row, both read in that form."""
+
+    column: str
+    form: Form
+    op: Op
+    other: str
+
+
+Leaf = Test | Pair | Missing
+Condition = All | Some | Leaf
+"""What engines build."""
+
+NEVER = Some(())
+
+
+def form_of(column: str, declared: str) -> Form:
+    """How a column is read, by its declared type alone; or a refusal that shows the name the caller wrote."""
+    form = kind_of(declared) or ("float" if is_float(declared) else None)
+    if form is None:
+        raise bad_value(
+            f"$where: {column!r} must be a column of text, numbers (64 bits), truth values or dates; convert it first, "
+            "for example to text or dates"
+        )
+    return form
+
+
+def fit_condition(tree: Any, forms: Mapping[str, Form]) -> Condition:
+    """The condition for columns of these forms; refuses, by types alone, what could never compare."""
+    if isinstance(tree, All | Some):
+        return type(tree)(tuple(fit_condition(part, forms) for part in tree.parts))
+    if isinstance(tree, Missing):
+        return Missing(tree.column, tree.yes, forms[tree.column])
+    if isinstance(tree, Listed):
+        return _fit_list(tree, forms[tree.column])
+    if tree.other is not None:
+        return _pair(tree, forms[tree.column], forms[tree.other])
+    return _test(tree.column, forms[tree.column], tree.op, tree.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """How an engine writes a test of one cell; a test that is neither true nor false may be false."""
+
+    read: Callable[[str, Form], Any]
+    """A column in a form: missing where a cell has none."""
+    value: Callable[[Any, Form], Any]
+    """A literal in a form."""
+    missing: Callable[[Any, bool], Any]
+    """Whether a cell is missing, or is not."""
+    inside: Callable[[Any, list[Any], bool], Any]
+    """Whether a cell is one of several literals, or none."""
+    never: Callable[[], Any]
+    compare: Callable[[Op, Any, Any], Any] = lambda op, one, other: COMPARE[op](one, other)
+    both: Callable[[Any, Any], Any] = operator.and_
+    either: Callable[[Any, Any], Any] = operator.or_
+
+
+def compile_condition(tree: Condition, leaves: Leaves) -> Any:
+    """Return the condition as an engine writes it."""
+    if isinstance(tree, All | Some):
+        parts = [compile_condition(part, leaves) for part in tree.parts]
+        join = leaves.both if isinstance(tree, All) else leaves.either
+        return functools.reduce(join, parts) if parts else leaves.never()
+    assert tree.form is not None
+    cell = leaves.read(tree.column, tree.form)
+    if isinstance(tree, Missing):
+        return leaves.missing(cell, tree.yes)
+    if isinstance(tree, Pair):
+        return leaves.compare(tree.op, cell, leaves.read(tree.other, tree.form))
+    values = [leaves.value(value, tree.form) for value in tree.values]
+    if len(values) == 1:
+        return leaves.compare(tree.op, cell, values[0])
+    return leaves.inside(cell, values, tree.op == "=")
+
+
+def leaves_of(tree: Any) -> Iterator[Any]:
+    """Return every comparison of a tree, read or fitted."""
+    if isinstance(tree, All | Some):
+        for part in tree.parts:
+            yield from leaves_of(part)
+    else:
+        yield tree
+
+
+def columns_of(leaf: Any) -> tuple[str, ...]:
+    """Return the columns that a comparison looks at."""
+    other = getattr(leaf, "other", None)
+    return (leaf.column,) if other is None else (leaf.column, other)
+
+
+def readings(tree: Condition) -> Iterator[tuple[str, Form]]:
+    """Return every column and the form in which it is read, as often as it is."""
+    for leaf in leaves_of(tree):
+        yield from ((column, leaf.form) for column in columns_of(leaf))
+
+
+def _fit_list(tree: Listed, form: Form) -> Condition:
+    """Literals of one kind are one test; others are a test each."""
+    parts = [_test(tree.column, form, "=" if tree.inside else "<>", value) for value in tree.values]
+    same = {(part.form, part.op) for part in parts if isinstance(part, Test)}
+    if len(same) == 1 and all(isinstance(part, Test) for part in parts):
+        read, op = same.pop()
+        if op == ("=" if tree.inside else "<>"):
+            return Test(tree.column, read, op, tuple(dict.fromkeys(part.values[0] for part in parts)))  # type: ignore[union-attr]
+    return Some(tuple(parts)) if tree.inside else All(tuple(parts))
+
+
+def _pair(tree: Compared, form: Form, other: Form) -> Condition:
+    assert tree.other is not None
+    numbers = {"integer", "unsigned", "float"}
+    if form != other and not {form, other} <= numbers:
+        raise bad_value(f"$where: {tree.column!r} and {tree.other!r} are of two kinds, {form} and {other}: convert one")
+    if form == "boolean" and tree.op not in ("=", "<>"):
+        raise bad_value(f"$where: truth values are equal (=) or not (<>): {tree.column!r} {tree.op} {tree.other!r}")
+    return Pair(tree.column, form if form == other else "float", tree.op, tree.other)
+
+
+def _test(column: str, form: Form, op: Op, value: Any) -> Condition:
+    if isinstance(value, bool):
+        return _truth(column, form, op, value)
+    if isinstance(value, Fraction):
+        if form in ("integer", "unsigned"):
+            return _whole(column, form, op, value)
+        if form in ("float", "text"):
+            return Test(column, "float" if form == "float" else "written number", op, (float(value),))
+    elif form == "date":
+        day = value if isinstance(value, datetime.date) else _day(value)
+        if day is not None:
+            return Test(column, form, op, (day,))
+    elif form == "text":
+        if isinstance(value, str):
+            return Test(column, form, op, (value,))
+        return Test(column, "written date", op, (value.isoformat(),))
+    raise bad_value(
+        f"$where: {column!r} is a column of kind {form}, and does not compare with {_kind(value)}; write "
+        f"{_EXAMPLES[form]}"
+    )
+
+
+def _truth(column: str, form: Form, op: Op, value: bool) -> Condition:
+    if op not in ("=", "<>") or form not in ("boolean", "text"):
+        raise bad_value(f"$where: TRUE and FALSE are equal (=) or not (<>) to truth values: {column!r} is {form}")
+    wanted = value if op == "=" else not value
+    return Test(column, form, "=", (wanted if form == "boolean" else str(wanted).lower(),))
+
+
+def _whole(column: str, form: Form, op: Op, value: Fraction) -> Condition:
+    """Whole numbers beside any number, by whole numbers of 64 bits alone."""
+    low, high = RANGES[form]  # type: ignore[index]
+    there: Condition = Missing(column, False, form)
+    if op in ("=", "<>"):
+        if value.denominator == 1 and low <= value <= high:
+            return Test(column, form, op, (int(value),))
+        return NEVER if op == "=" else there
+    if op in ("<", "<="):
+        most = math.ceil(value) - 1 if op == "<" else math.floor(value)
+        return NEVER if most < low else there if most >= high else Test(column, form, "<=", (most,))
+    least = math.floor(value) + 1 if op == ">" else math.ceil(value)
+    return NEVER if least > high else there if least <= low else Test(column, form, ">=", (least,))
+
+
+def _day(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text) if len(text) == 10 else None
+    except ValueError:
+        return None
+
+
+def _kind(value: Any) -> str:
+    return "a number" if isinstance(value, Fraction) else "a date" if isinstance(value, datetime.date) else "that text"
+
+
+_EXAMPLES: dict[Form, str] = {
+    "text": "a text in single quotes, 'CH'", "integer": "a number without quotes, 40",
+    "unsigned": "a number without quotes, 40", "float": "a number without quotes, 4.5",
+    "boolean": "TRUE or FALSE", "date": "a day, DATE '2024-02-29'",
+}  # fmt: skip
+
+
+LONGEST, DEEPEST, MOST_TESTS = 20_000, 60, 100
+"""Letters of a condition, and parentheses and NOTs inside each other."""
+TOKENS = re.compile(
+    r"""(?P<space>\s+)|(?P<text>'(?:[^']|'')*')|(?P<name>"(?:[^"]|"")+")"""
+    r"""|(?P<number>(?:[0-9]{1,40}(?:\.[0-9]{1,40})?)(?:[eE][+-]?[0-9]{1,2})?(?![\w.]))|(?P<word>[^\W\d]\w*)"""
+    r"""|(?P<op><=|>=|<>|!=|=(?!=)|<|>)|(?P<mark>[(),-])"""
+)
+WORDS = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE"})
+REFUSED = {
+    "SELECT": "a query inside a condition looks at other people's rows",
+    "EXISTS": "a query inside a condition looks at other people's rows",
+    "OVER": "a window looks at other people's rows",
+    "LIKE": "patterns are not part of it; write = or IN",
+    "ILIKE": "patterns are not part of it; write = or IN",
+    "CASE": "CASE is not part of it; write AND and OR",
+    "CAST": "nothing is converted here; convert the column first",
+}
+PARTS = "columns, literals, = <> < <= > >=, IN, BETWEEN, IS NULL, AND, OR, NOT and parentheses"
+
+
+class Token(NamedTuple):
+    """`kind` is that of the pattern; a keyword is in capitals."""
+
+    kind: str
+    text: str
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind == "keyword" and self.text in words
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A condition that was read. Public: the caller wrote it."""
+
+    text: str
+    tree: Any
+
+    @classmethod
+    def of(cls, text: object) -> Self | None:
+        """None for none.
+
+        Raises
+        ------
+        TypeError
+            for anything but text: an expression of an engine could look at other rows.
+        ValueError
+            in one sentence, for what is not part of the language.
+        """
+        if text is None:
+            return None
+        if not isinstance(text, str):
+            raise bad_type(
+                '$where must be a condition as text, for example $where="week >= 40"; expressions of an engine are not '
+                "taken, for they may look at more than one row"
+            )
+        if len(text) > LONGEST:
+            raise bad_value(f"$where must have at most {LONGEST:,} letters; put a long list into candidates or groups")
+        return cls(text, _Reader(_tokens(text)).whole())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it looks at."""
+        return tuple(dict.fromkeys(name for leaf in leaves_of(self.tree) for name in columns_of(leaf)))
+
+    @property
+    def side_by_side(self) -> set[str]:
+        """Names that are compared with another one: in their place a text may be meant."""
+        pairs = map(columns_of, leaves_of(self.tree))
+        return {name for pair in pairs if len(pair) > 1 for name in pair}
+
+    def fit(self, form: Callable[[str], Form]) -> Condition:
+        """Return what it means for columns of these forms."""
+        return fit_condition(self.tree, {name: form(name) for name in self.columns})
+
+
+def _tokens(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    place = 0
+    while place < len(text):
+        match = TOKENS.match(text, place)
+        if match is None:
+            raise bad_value(_unknown(text[place:]))
+        kind, word = str(match.lastgroup), match.group()
+        if kind == "word" and word.upper() in WORDS:
+            kind, word = "keyword", word.upper()
+        if kind != "space":
+            tokens.append(Token(kind, word))
+        place = match.end()
+    return [*tokens, Token("end", "")]
+
+
+def _unknown(rest: str) -> str:
+    if rest.startswith("=="):
+        return "$where: write = for equal, not =="
+    if rest[0] in "'\"":
+        return f"$where: a quote ({rest[0]}) is opened and never closed"
+    if rest[0].isdigit():
+        return "$where: a number has at most 40 digits on either side of its point, as 40, 4.5 or 1e6"
+    return f"$where: {rest[0]!r} is not part of it; it has {PARTS}"
+
+
+class _Reader:
+    """Reads from the first token to the last. `yes` is False inside of an odd number of NOTs."""
+
+    __slots__ = ("depth", "place", "tests", "tokens")
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.place = 0
+        self.depth = self.tests = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def next(self) -> Token:
+        self.place += 1
+        return self.tokens[self.place - 1]
+
+    def took(self, *words: str) -> bool:
+        """Whether the next one is that keyword or mark; then it is taken."""
+        here = self.token
+        if here.is_word(*words) or (here.kind == "mark" and here.text in words):
+            self.place += 1
+            return True
+        return False
+
+    def whole(self) -> Any:
+        tree = self.either(True)
+        if self.token.kind != "end":
+            raise bad_value(self.wrong("AND, OR or the end"))
+        return tree
+
+    def either(self, yes: bool) -> Any:
+        parts = [self.both(yes)]
+        while self.took("OR"):
+            parts.append(self.both(yes))
+        return parts[0] if len(parts) == 1 else (Some if yes else All)(tuple(parts))
+
+    def both(self, yes: bool) -> Any:
+        parts = [self.one(yes)]
+        while self.took("AND"):
+            parts.append(self.one(yes))
+        return parts[0] if len(parts) == 1 else (All if yes else Some)(tuple(parts))
+
+    def one(self, yes: bool) -> Any:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise bad_value(f"$where: more than {DEEPEST} parentheses and NOTs inside each other; write it flat")
+        if self.took("NOT"):
+            tree = self.one(not yes)
+        elif self.took("("):
+            tree = self.either(yes)
+            self.need(")")
+        else:
+            tree = self.test(yes)
+        self.depth -= 1
+        return tree
+
+    def test(self, yes: bool) -> Any:
+        self.tests += 1
+        if self.tests > MOST_TESTS:
+            raise bad_value(f"$where: more than {MOST_TESTS} comparisons; write a list of values as IN (...)")
+        left = self.operand()
+        if self.took("IS"):
+            no = self.took("NOT")
+            self.need("NULL")
+            return Missing(self.a_column(left), yes != no)
+        no = self.took("NOT")
+        if self.took("IN"):
+            return Listed(self.a_column(left), self.list(), yes != no)
+        if self.took("BETWEEN"):
+            low = self.operand()
+            self.need("AND")
+            high = self.operand()
+            inside = yes != no
+            ends = (_comparison(left, ">=", low, inside), _comparison(left, "<=", high, inside))
+            return All(ends) if inside else Some(ends)
+        if no or self.token.kind != "op":
+            raise bad_value(self.wrong("a comparison: =, <>, <, <=, >, >=, IN, BETWEEN or IS NULL"))
+        op = self.next().text
+        tree = _comparison(left, cast(Op, "<>" if op == "!=" else op), self.operand(), yes)
+        if self.token.kind == "op":
+            raise bad_value("$where: two comparisons in a row; write them with AND, or BETWEEN")
+        return tree
+
+    def operand(self) -> tuple[str | None, Value | None]:
+        """(column, None) or (None, literal)."""
+        here, after = self.token, self.tokens[min(self.place + 1, len(self.tokens) - 1)]
+        if here.kind == "word" and here.text.upper() == "DATE" and after.kind == "text":
+            self.next()
+            return None, _date(_unquote(self.next().text))
+        if here.kind in ("word", "name"):
+            if here.kind == "word":
+                self.check_word(here.text, after)
+            self.next()
+            return here.text if here.kind == "word" else _unquote(here.text), None
+        if here.kind == "text":
+            return None, _check_text(_unquote(self.next().text))
+        if here.kind == "number" or (here.text == "-" and after.kind == "number"):
+            sign = -1 if self.took("-") else 1
+            return None, sign * Fraction(self.next().text)
+        if here.is_word("TRUE", "FALSE"):
+            return None, self.next().text == "TRUE"
+        if here.is_word("NULL"):
+            raise bad_value("$where: nothing compares with NULL; write IS NULL or IS NOT NULL")
+        raise bad_value(self.wrong("a column or a literal"))
+
+    def check_word(self, word: str, after: Token) -> None:
+        reason = REFUSED.get(word.upper())
+        if reason is not None:
+            raise bad_value(f"$where: {word} is refused: {reason}. It has {PARTS}")
+        if after.kind == "mark" and after.text == "(":
+            raise bad_value(
+                f"$where: {word}(..) is refused: a condition looks at one row, and calls no functions, aggregates or "
+                f"windows. It has {PARTS}"
+            )
+
+    def list(self) -> tuple[Value, ...]:
+        self.need("(")
+        if self.token.kind == "word":
+            self.check_word(self.token.text, self.tokens[self.place + 1])
+        values = []
+        while True:
+            column, value = self.operand()
+            if column is not None or value is None:
+                raise bad_value("$where: IN takes literals in parentheses, for example country IN ('CH', 'DE')")
+            values.append(value)
+            if not self.took(","):
+                break
+        self.need(")")
+        return tuple(values)
+
+    def a_column(self, operand: tuple[str | None, Value | None]) -> str:
+        if operand[0] is None:
+            raise bad_value("$where: IN, BETWEEN and IS NULL ask about a column; write its name before them")
+        return operand[0]
+
+    def need(self, word: str) -> None:
+        if not self.took(word):
+            raise bad_value(self.wrong(word))
+
+    def wrong(self, wanted: str) -> str:
+        here = self.token
+        if here.kind == "word" and here.text.upper() in REFUSED:
+            return f"$where: {here.text} is refused: {REFUSED[here.text.upper()]}. It has {PARTS}"
+        what = "it ends" if here.kind == "end" else f"{here.text!r} stands"
+        return f"$where: {what} where {wanted} should be. It has {PARTS}"
+
+
+def _comparison(left: tuple[str | None, Any], op: Op, right: tuple[str | None, Any], yes: bool) -> Compared:
+    said = op if yes else OPPOSITE[op]
+    if left[0] is None:
+        if right[0] is None:
+            raise bad_value("$where: two literals are compared, which says nothing of a row; name a column")
+        return Compared(right[0], MIRRORED[said], left[1])
+    return Compared(left[0], said, right[1], right[0])
+
+
+def _unquote(text: str) -> str:
+    return text[1:-1].replace(text[0] * 2, text[0])
+
+
+def _check_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise bad_value("$where: a text holds half a character (a lone surrogate); write it as Unicode") from None
+    if "\0" in text:
+        raise bad_value("$where: a text holds a NUL, which not every engine can compare")
+    return text
+
+
+def _date(text: str) -> datetime.date:
+    try:
+        if len(text) == 10:
+            return datetime.date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise bad_value("$where: DATE takes a day of the calendar, for example DATE '2024-02-29'")
