@@ -52,7 +52,7 @@ def test_one_rule_that_is_not_cut_at_the_kinks_is_off(noise, monkeypatch):
     s = np.random.default_rng(0).normal(size=50)
     exact = number_correct(s, 10, noise)
     monkeypatch.setattr(panels, "_cuts", lambda values, levels, noise: np.array(levels))
-    monkeypatch.setattr("shortlist.utility.race.refined", lambda evaluate, settled: evaluate(1))
+    monkeypatch.setattr("shortlist.utility.race.refine", lambda evaluate, settled: evaluate(1))
     assert np.abs(number_correct(s, 10, noise) - exact).max() > 1e-7
 
 
