@@ -27,12 +27,12 @@ from shortlist._text import suggest
 from shortlist.accounting.checks import count, number
 from shortlist.audit import events
 from shortlist.audit.certified.base import Point
+from shortlist.audit.entries import audit_of, makers
 from shortlist.audit.events import Event, Sample
 from shortlist.audit.prove import Sensitivity, lines, neighbours, on_a_line, steps_of, with_two_votes
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
-from shortlist.mechanisms.registry import audit_of, makers
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores

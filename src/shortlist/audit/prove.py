@@ -20,9 +20,9 @@ from flint import ctx
 from shortlist._arrays import Floats
 from shortlist.accounting import compose as accountant
 from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw, round_outward, round_up
+from shortlist.audit.entries import Audited, audit_of
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.mechanisms.registry import Audited, audit_of
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Number, Scores

@@ -10,7 +10,7 @@ import numpy as np
 from shortlist.exact.reals import to_float
 from shortlist.mechanisms.stable import rank_gaps
 from shortlist.scores import Scores
-from shortlist.utility.quality import Quality
+from shortlist.utility import Quality
 from shortlist.utility.race import WinnerDistribution, winner_probabilities
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import canonical_offset, dummies
 from shortlist.mechanisms.base import listing
 from shortlist.scores import Scores
+from shortlist.utility import Quality, is_wanted, ranks_within
 from shortlist.utility.quadrature import Crowd, without_tilt
-from shortlist.utility.quality import Quality, is_wanted, ranks_within
 from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum
 from shortlist.utility.threshold import LineRace
 

@@ -6,8 +6,7 @@ import pytest
 import shortlist as sl
 from shortlist.audit.certified import unknown_domain
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
-from shortlist.utility import distribution
-from shortlist.utility.quality import ranks_within
+from shortlist.utility import distribution, ranks_within
 from tests.helpers.support import assert_law
 
 CASES = [  # counts, k, epsilon, delta, limit
