@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from shortlist._files import write_text
 from shortlist._text import suggest
 from shortlist.accounting.checks import count, number
 from shortlist.audit import events
@@ -34,6 +33,7 @@ from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
+from shortlist.release_io import write_text
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shortlist._text import LEAD, OVER, as_sentence, terminal_safe
+from shortlist._text import LEAD, OVER, terminal_safe
 from shortlist.accounting.checks import number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon
 from shortlist.errors import Text
@@ -362,3 +362,14 @@ def _price(guarantee: Guarantee) -> str:
     delta = 0.0 if isinstance(guarantee, PureDP) else guarantee.delta
     size = f"rho {guarantee.rho}" if isinstance(guarantee, ZCDP) else f"epsilon {guarantee.epsilon}"
     return size + (f" and delta {in_full(delta)}" if delta else "")
+
+
+def as_sentence(text: str) -> str:
+    """With a capital letter, unless it begins with a name of Python's or of mathematics, and a full stop.
+
+    >>> as_sentence("values are noisy"), as_sentence("Really?"), as_sentence("k = 3: enough")
+    ('Values are noisy.', 'Really?', 'k = 3: enough.')
+    """
+    first = text.partition(" ")[0].rstrip(",:;")
+    whole = text[:1].upper() + text[1:] if first.isalpha() and first != "k" else text
+    return whole if whole.endswith((".", "?", "!")) else f"{whole}."

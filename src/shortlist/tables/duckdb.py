@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._arrays import Frame
+from shortlist._arrays import Frame, own_frame
 from shortlist._files import as_text, bytewise, literal, quote_name, unnest
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
-from shortlist.release_io import own_frame
 from shortlist.scores import Grid
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of
 from shortlist.tables.dialect import TextForm

@@ -16,9 +16,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, describe_type
+from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, describe_type, own_frame
 from shortlist._files import as_text
-from shortlist.release_io import own_frame
 from shortlist.tables import algebra
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of, text_of
 from shortlist.tables.errors import in_one_sentence

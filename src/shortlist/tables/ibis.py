@@ -19,11 +19,10 @@ import ibis.expr.operations as ops
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import Frame, Indices
+from shortlist._arrays import Frame, Indices, own_frame
 from shortlist._files import as_text
 from shortlist._runtime import MissingPackageError
 from shortlist.errors import bad_value
-from shortlist.release_io import own_frame
 from shortlist.tables import algebra
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence

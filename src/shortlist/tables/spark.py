@@ -12,10 +12,9 @@ import narwhals as nw
 import numpy as np
 from pyspark.sql import functions as sf
 
-from shortlist._arrays import Frame, Indices
+from shortlist._arrays import Frame, Indices, own_frame
 from shortlist._files import as_text
 from shortlist.errors import bad_value
-from shortlist.release_io import own_frame
 from shortlist.tables import algebra
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of
 from shortlist.tables.errors import in_one_sentence

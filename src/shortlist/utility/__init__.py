@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-FAMILIES = {"gaps": "race", "values": "race", "partition": "key_ranking"}
+FAMILIES = {"gaps": "race", "values": "race", "partition": "key_ranking", "quantiles": "stable"}
 """Modules of `shortlist.mechanisms` whose distributions stand in a module of another name here."""
 
 
