@@ -18,7 +18,7 @@ from shortlist.mechanisms.partition import choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from shortlist.query import Query
 from shortlist.scores import check_smallest
 
@@ -59,11 +59,6 @@ class Choice(NamedTuple):
     """Whether its order is released."""
     names_from_data: bool = False
     """Whether delta is the probability that an item which one user alone has comes out."""
-
-
-def check_any_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
-    """Return the budget, whichever way it was written."""
-    return base.check_budget(epsilon, budget) if delta is None else base.check_delta_budget(epsilon, delta, budget)
 
 
 def choose(query: Query, facts: Facts, k: int | None, budget: Budget) -> Choice:

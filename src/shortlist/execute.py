@@ -23,10 +23,10 @@ from shortlist._arrays import Frame
 from shortlist._files import leave_spill_folder
 from shortlist._runtime import lazy_import, replace_fields, set_fields
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
-from shortlist.choose import Choice, Facts, check_any_budget, choose
+from shortlist.choose import Choice, Facts, choose
 from shortlist.errors import PrivacyWarning, Text, bad_value
 from shortlist.ledger.ledger import Reservation
-from shortlist.mechanisms import Mechanism, base
+from shortlist.mechanisms import base
 from shortlist.privacy import ApproxDP, Guarantee, calibrate
 from shortlist.query import Query
 from shortlist.release import NOTHING_ELSE, Extras, GroupedRelease, Release
@@ -152,8 +152,11 @@ def open_query(query: Query) -> tuple[Data, base.Budget]:
             raise TypeError("parallel is for a list of score lists: leave it out")
     else:
         data = InMemory.of(query)
-    check = base.check_delta_budget if query.call == "keys" else check_any_budget
-    budget = check(query.epsilon, query.delta, query.budget)
+    budget: base.Budget
+    if query.delta is None and query.call != "keys":
+        budget = base.check_budget(query.epsilon, query.budget)
+    else:
+        budget = base.check_delta_budget(query.epsilon, query.delta, query.budget)
     return data, budget if ledger is None else ledger.within(budget)
 
 
@@ -212,7 +215,8 @@ class Plan:
         if scores is not self.accepted and _costs(scores, self.choices, self.k_of) != self.costs:
             raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
         if isinstance(scores, Scores):
-            release = self.first.mechanism._sample_and_release(scores, random, reservation)
+            cost = self.guarantee, self.charge
+            release = self.first.mechanism._sample_and_release(scores, random, reservation, cost)
             return self.present(release, self.first, self.query.k)
         ks = [self.query.k] * scores._number if self.sizes is None else list(map(self.k_of, scores.groups))
         with np.errstate(all="ignore"):  # whatever a caller makes of floats that run out would tell of the scores
@@ -255,7 +259,10 @@ class Plan:
     ) -> Release:
         """Return the release of a group, once its winners are named."""
         choice, items = self.choices[k], None if outcome.indices is None else names
-        release = choice.mechanism._make_release(scores._group(n), outcome, items, secure, None)
+        part = scores._group(n)
+        release = choice.mechanism._make_release(
+            part, outcome, items, choice.mechanism._privacy_cost(part), secure=secure
+        )
         frame = scores._frame  # of the whole table: one list has no columns of the key
         frame = release.frame if frame is None else Frame(frame.engine, frame.types[len(scores.by) :])
         return self.present(replace(release, frame=frame, guarantee=self.share), choice, k)
@@ -323,14 +330,10 @@ def _costs(
     """Return the charges of single lists and the guarantee beside each; refuse lists that do not fit."""
     costs: dict[Guarantee, Guarantee] = {}
 
-    def add(mechanism: Mechanism, part: Scores) -> None:
-        mechanism._check_and_reserve(part, None, "")
-        guarantee, charge = mechanism._privacy_cost(part)
-        costs.setdefault(charge, guarantee)
-
     if isinstance(scores, Scores) or (scores._names is not None and not (scores.public_groups and scores.public)):
         for choice in choices.values():  # one list, or groups that are all alike in public
-            add(choice.mechanism, scores._template)
+            guarantee, charge = choice.mechanism._price(scores._template)
+            costs.setdefault(charge, guarantee)
         return costs
     seen: set[tuple[int | None, int]] = set()
     for group, key in enumerate(scores.groups):
@@ -338,7 +341,8 @@ def _costs(
         # of groups in one table only these two differ in public; lists of their own may differ in anything
         if scores._names is None or part.numbered or (k, part._size) not in seen:
             seen.add((k, part._size))
-            add(choices[k].mechanism, part)
+            guarantee, charge = choices[k].mechanism._price(part)
+            costs.setdefault(charge, guarantee)
     return costs
 
 

@@ -226,7 +226,7 @@ _PRIVACY = [
              "ledger/test_shares.py", "what one release may spend is planned for each of many"),
     _planted("ledger/filter.py", "enumerate(costs) if sums_after(terms, before, cost)]",
              "enumerate(costs) if False]", "ledger/test_admission.py", "only the finer statement of a release is ever booked"),
-    _planted("mechanisms/base.py", "return replace(release, charge=reservation.guarantee)", "return release",
+    _planted("mechanisms/base.py", "set_fields(release, charge=reservation.guarantee, receipt", "set_fields(release, receipt",
              "ledger/test_admission.py", "a release says another charge than was booked"),
     _planted("mechanisms/base.py", "\"\" if secure else \"not private", "\"\" if True else \"not private",
              "ledger/test_approval.py ledger/test_admission.py", "an approval is good for a release that is not private"),
