@@ -199,7 +199,7 @@ _MECHANISMS = [
 ]  # fmt: skip
 
 _PRIVACY = [
-    _planted("accounting/checks.py", "return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)",
+    _planted("accounting/curves.py", "return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)",
              "return nearest", "accounting/test_guarantees.py accounting/test_extremes.py accounting/test_composition.py",
              "costs rounded to the nearest, not up"),
     _planted("ledger/filter.py", "return total.delta <= limits.delta and (", "return (",

@@ -24,7 +24,7 @@ import numpy as np
 
 from shortlist._files import write_text
 from shortlist._text import suggest
-from shortlist.accounting.checks import count, number
+from shortlist.accounting.guarantees import count, number
 from shortlist.audit import events
 from shortlist.audit.certified.base import Point
 from shortlist.audit.events import Event, Sample

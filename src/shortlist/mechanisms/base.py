@@ -19,9 +19,10 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist._runtime import refuse_changes, replace_fields, set_fields
-from shortlist._text import about, kind_of_words, ordinal
-from shortlist.accounting.checks import number, up
+from shortlist._runtime import kind_of_words, refuse_changes, replace_fields, set_fields
+from shortlist._text import about, ordinal
+from shortlist.accounting.curves import up
+from shortlist.accounting.guarantees import number
 from shortlist.errors import PrivacyWarning, bad_type, bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.exact.reals import floor_to_float

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from shortlist._files import path_text, write_text
 from shortlist._text import csv_table, page_safe, terminal_safe
-from shortlist.accounting.checks import number_text, up
+from shortlist.accounting.curves import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
 from shortlist.ledger.filter import HAIR, ZERO, Standing, down

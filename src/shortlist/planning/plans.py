@@ -13,7 +13,8 @@ import numpy as np
 from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
-from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
+from shortlist.accounting.curves import bound_text, chance_text, cost_text
+from shortlist.accounting.guarantees import count, flag, number
 from shortlist.choose import histogram_from
 from shortlist.errors import bad_type, bad_value
 from shortlist.mechanisms.base import check_k, check_public_scores

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
-from shortlist.accounting.checks import number_text
+from shortlist.accounting.curves import number_text
 from shortlist.api import Quote
 from shortlist.ledger.filter import balance_of, charge_amounts, price_text
 from shortlist.privacy import ApproxDP, Ledger, PureDP

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from shortlist._arrays import FRAMES, Frame, describe_type
-from shortlist._runtime import lazy_import
-from shortlist._text import kind_of_words
+from shortlist._runtime import kind_of_words, lazy_import
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import Grid, GroupedScores, Scores
 from shortlist.tables.dialect import TextForm
