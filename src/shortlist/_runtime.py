@@ -148,8 +148,7 @@ def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
 
 def _explain_call(function: Any, name: str, arguments: Any, words: dict[str, Any], said: dict[str, str]) -> str:
     """Why a function cannot be called so; no value is shown but a number that goes by another name."""
-    from shortlist._text import other_word
-
+    other_word = lazy_import("shortlist._text", "other_word")
     code = function.__code__
     first = code.co_varnames[: code.co_argcount]
     named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]

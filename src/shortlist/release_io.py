@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from types import ModuleType
 from typing import Any, NoReturn
 
-from shortlist._arrays import FRAMES, Engine, Frame
+from shortlist._arrays import FRAME_TYPES, FRAMES, Engine, Frame
 from shortlist._files import unnest
 from shortlist._runtime import lazy_import
 from shortlist._text import json_line
@@ -579,18 +579,6 @@ def _check_agreement(fields: Mapping[str, Any]) -> None:
 NUMBER_COLUMNS = ("rank", "q", "value", "margin", "gap")
 """The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
 
-ARROW = ("string", "large_string", "int64", "uint64", "bool", "date32[day]")
-TYPES: dict[Engine, Collection[str]] = {
-    "polars": ("String", "Int64", "UInt64", "Boolean", "Date"),
-    "pandas": ("str", "string", "object", "int64", "uint64", "bool", "Int64", "UInt64", "boolean",
-               *(f"{word}[pyarrow]" for word in ARROW)),
-    "pyarrow": ARROW,
-    "duckdb": ("VARCHAR", "BIGINT", "UBIGINT", "BOOLEAN", "DATE"),
-    "ibis": ("string", "int64", "uint64", "boolean", "date"),
-    "spark": ("string", "bigint", "boolean", "date"),
-}  # fmt: skip
-"""What an item column may be in each engine: a closed list, so that no name of a type can tell anything of the data."""
-
 WIDTHS: dict[Engine, tuple[str, str, str]] = {
     "polars": ("Int64", "Float64", "Date"), "pandas": ("int64", "float64", "object"),
     "pyarrow": ("int64", "float64", "date32[day]"), "duckdb": ("BIGINT", "DOUBLE", "DATE"),
@@ -602,11 +590,6 @@ Columns = Mapping[str, list[Any]]
 Types = Mapping[str, str]
 
 
-def own_frame(engine: Engine, types: list[str]) -> Frame:
-    """The words for a frame of these types; without the types if one of them is not on the list."""
-    return Frame(engine, tuple(types) if set(types) <= set(TYPES[engine]) else ())
-
-
 def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     """The columns as a frame of that kind, the items in their own types where those are known.
 
@@ -616,7 +599,7 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     """
     parts = [name for name in columns if name not in NUMBER_COLUMNS]
     may_guess = frame.engine in FRAMES and not frame.types
-    if not set(frame.types) <= set(TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
+    if not set(frame.types) <= set(FRAME_TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
         raise ValueError("the frame of this release has a type that this version does not know; read .columns()")
     whole, real, day = WIDTHS[frame.engine]
     types = {name: whole if name == "rank" else real for name in columns if name in NUMBER_COLUMNS}

@@ -178,7 +178,6 @@ def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, 
     files += [
         "_files.py",
         "api.py",
-        "choose.py",
         "execute.py",
         "query.py",
         "sources.py",

@@ -149,7 +149,7 @@ def test_a_mechanism_cannot_be_changed(name):
 def test_a_budget_is_checked_once(monkeypatch):
     from shortlist.accounting import guarantees
     from shortlist.accounting.guarantees import number
-    from shortlist.choose import _build
+    from shortlist.execute import _build
 
     _build.cache_clear()  # another test may have asked the same
     checked: list[Any] = []

@@ -15,8 +15,8 @@ from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
 from shortlist.accounting.curves import bound_text, chance_text, cost_text
 from shortlist.accounting.guarantees import count, flag, number
-from shortlist.choose import histogram_from
 from shortlist.errors import bad_type, bad_value
+from shortlist.execute import histogram_from
 from shortlist.mechanisms.base import check_k, check_public_scores
 from shortlist.mechanisms.registry import METHODS
 from shortlist.mechanisms.sets import default_gamma

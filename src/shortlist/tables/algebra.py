@@ -18,9 +18,9 @@ import numpy as np
 from shortlist._arrays import Frame, Indices
 from shortlist.exact.thresholds import UNIT
 from shortlist.scores import Grid
-from shortlist.tables.column_types import Kind, Row
+from shortlist.tables.columns import Kind, Row
+from shortlist.tables.count import Column, Sizes, Spot
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.histogram import Column, Sizes, Spot
 from shortlist.tables.question import LARGEST, SATURATED, Cap, Clip, Columns, Grouping, Plan, Question
 from shortlist.tables.values import SATURATED_VALUES, TOKENS, Placed, ValuePlan, split_by_group
 

@@ -10,8 +10,8 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit import prove_mechanism
 from shortlist.audit.certified import sets
-from shortlist.choose import choose_method
 from shortlist.exact.noise import GUMBEL
+from shortlist.execute import choose_method
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.race import epsilon_of_a_round
