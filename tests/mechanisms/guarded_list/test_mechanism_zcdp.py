@@ -53,6 +53,7 @@ def test_draws_follow_the_certified_law(x, rho):
     assert_law(counts, list(exact.values()), wrong=list(wrong.values()) if len(set(x)) > 1 else None)
 
 
+@pytest.mark.traced
 def test_draws_decided_exactly_follow_the_law(monkeypatch):
     """With bounds that say nothing of the lead, every coin is compared with the exact one in balls."""
     monkeypatch.setattr(ListSwitch, "bounds", lambda switch, fine: (-1e3, 1e3))
