@@ -125,7 +125,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
 def describe_type(value: object) -> str:
     """What kind of thing it is, as a part of a sentence.
 
-    >>> named_type(3), named_type("x"), named_type(None)
+    >>> describe_type(3), describe_type("x"), describe_type(None)
     ('an int', 'a str', 'None')
     """
     name = type(value).__name__

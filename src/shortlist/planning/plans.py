@@ -273,9 +273,9 @@ def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indi
 
     Examples
     --------
-    >>> shaped("zipf:1", 4, 120, 2)
+    >>> counts_of_shape("zipf:1", 4, 120, 2)
     array([120,  60,  40,  30])
-    >>> shaped("flat:20", 4, 120, 2)
+    >>> counts_of_shape("flat:20", 4, 120, 2)
     array([120, 120, 100, 100])
     """
     kind, value = _parse_shape(shape)

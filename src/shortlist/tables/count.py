@@ -117,9 +117,9 @@ class Histogram:
         many public candidates each has."""
         self.engine = engine
         self.listed = listed
-        found = engine.classes("score")
-        self.number = int(found[0].max(initial=-1)) + 1 if number is None else number
-        self._classes: dict[Column, Classes] = {"score": Classes.of(found, self.number, offered)}
+        classes = engine.classes("score")
+        self.number = int(classes[0].max(initial=-1)) + 1 if number is None else number
+        self._classes: dict[Column, Classes] = {"score": Classes.of(classes, self.number, offered)}
 
     def classes(self, column: Column) -> Classes:
         """Read when they are needed."""
