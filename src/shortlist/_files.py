@@ -51,10 +51,10 @@ def spill_folder() -> str:
     """
     key = tempfile.gettempdir(), os.getpid()
     with _spilling:
-        if key not in _SPILL or not os.path.isdir(_SPILL[key]):
-            _SPILL[key] = temporary_name()
-            os.mkdir(_SPILL[key], 0o700)
-        path = os.path.join(_SPILL[key], secrets.token_hex(8))
+        if key not in SPILL_FOLDERS or not os.path.isdir(SPILL_FOLDERS[key]):
+            SPILL_FOLDERS[key] = temporary_name()
+            os.mkdir(SPILL_FOLDERS[key], 0o700)
+        path = os.path.join(SPILL_FOLDERS[key], secrets.token_hex(8))
         _ENGINES[path] = None
     return path
 
@@ -75,11 +75,11 @@ def leave_spill_folder() -> None:
             if engine is not None and engine() is None:
                 del _ENGINES[path]
         in_use = set(map(os.path.dirname, _ENGINES))
-        for key, folder in list(_SPILL.items()):
+        for key, folder in list(SPILL_FOLDERS.items()):
             if key[1] == os.getpid() and folder not in in_use:
                 with contextlib.suppress(OSError):
                     os.rmdir(folder)
-                    del _SPILL[key]
+                    del SPILL_FOLDERS[key]
                     _MADE.pop(folder, None)
 
 
@@ -89,7 +89,7 @@ def _renew_lock() -> None:
     _spilling = threading.RLock()
 
 
-_SPILL: dict[tuple[str, int], str] = {}
+SPILL_FOLDERS: dict[tuple[str, int], str] = {}
 _ENGINES: dict[str, weakref.ref[Any] | None] = {}
 """The engines by their paths inside such folders; None for one that is being opened."""
 _spilling = threading.RLock()

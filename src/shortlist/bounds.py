@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.checks import up
 from shortlist.accounting.compose import (
     Charges,
     Mixture,
@@ -28,7 +27,7 @@ from shortlist.accounting.compose import (
     upper_curves,
     value_of,
 )
-from shortlist.accounting.curves import ULP, Pair, Profile, renyi_delta, renyi_epsilon, renyi_profile, symmetric
+from shortlist.accounting.curves import ULP, Pair, Profile, renyi_delta, renyi_epsilon, renyi_profile, symmetric, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, BoundedRange, ExPost, Guarantee, PureDP, RenyiDP
 from shortlist.exact.reals import ball, exactly
 

@@ -13,7 +13,8 @@ import numpy as np
 from shortlist import privacy
 from shortlist._arrays import Indices, attempt, sort_rows
 from shortlist._runtime import this_process
-from shortlist.accounting.checks import count, number, up
+from shortlist.accounting.curves import up
+from shortlist.accounting.guarantees import count, number
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL
 from shortlist.exact.thresholds import GaussianTest, quantile_above, rate_below

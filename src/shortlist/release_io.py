@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn
 
-from shortlist._arrays import FRAMES, TYPES, Engine, Frame
+from shortlist._arrays import FRAME_TYPES, FRAMES, Engine, Frame
 from shortlist._files import literal, note_temporary, quote_name, remove, unnest
 from shortlist._runtime import lazy_import
 from shortlist._text import JOINERS, is_shown, terminal_safe
@@ -553,7 +553,7 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     """
     parts = [name for name in columns if name not in NUMBER_COLUMNS]
     may_guess = frame.engine in FRAMES and not frame.types
-    if not set(frame.types) <= set(TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
+    if not set(frame.types) <= set(FRAME_TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
         raise ValueError("the frame of this release has a type that this version does not know; read .columns()")
     whole, real, day = WIDTHS[frame.engine]
     types = {name: whole if name == "rank" else real for name in columns if name in NUMBER_COLUMNS}

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Frame, attempt, unpack
-from shortlist.choose import Facts
 from shortlist.errors import bad_type, bad_value
+from shortlist.execute import Facts
 from shortlist.mechanisms.partition import Recounted
 from shortlist.query import OPTIONS, Query
 from shortlist.scores import Grid, GroupedScores, Scores, Votes
+from shortlist.tables.columns import PLAIN, TextForm, check_public_list, list_in_words
 from shortlist.tables.count import (
     OpenTable,
     OpenValues,
@@ -32,9 +33,7 @@ from shortlist.tables.count import (
     open_values,
     schema_of_groups,
 )
-from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.files import check_public, rows_of_file
-from shortlist.tables.public_lists import check_public_list, list_in_words
 from shortlist.tables.question import Grouping, Question, plain_key
 from shortlist.tables.values import FIRST_DAY, Placed, ValueQuestion, add_places
 

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.checks import count, number, up
 from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_total, thinning_total
 from shortlist.accounting.curves import (
     COARSE,
@@ -35,8 +34,9 @@ from shortlist.accounting.curves import (
     renyi_profile,
     symmetric,
     two_point,
+    up,
 )
-from shortlist.accounting.guarantees import Guarantee
+from shortlist.accounting.guarantees import Guarantee, count, number
 from shortlist.bounds import whole_profile
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import bisect, neighbours

@@ -147,13 +147,12 @@ def test_a_mechanism_cannot_be_changed(name):
 
 
 def test_a_budget_is_checked_once(monkeypatch):
-    from shortlist.accounting import guarantees
-    from shortlist.accounting.checks import number
-    from shortlist.choose import _build
+    from shortlist.accounting.guarantees import number
+    from shortlist.execute import _build
 
     _build.cache_clear()  # another test may have asked the same
     checked: list[Any] = []
-    monkeypatch.setattr(guarantees, "number", noting(checked, number))
+    monkeypatch.setitem(PureDP._checks, "epsilon", noting(checked, number))
     sl.top_k([5, 3, 1, 9, 7, 2, 8], k=3, epsilon=1.0, monotone=True)
     assert len(checked) == 1
 

@@ -199,7 +199,7 @@ _MECHANISMS = [
 ]  # fmt: skip
 
 _PRIVACY = [
-    _planted("accounting/checks.py", "return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)",
+    _planted("accounting/curves.py", "return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)",
              "return nearest", "accounting/test_guarantees.py accounting/test_extremes.py accounting/test_composition.py",
              "costs rounded to the nearest, not up"),
     _planted("ledger/filter.py", "return total.delta <= limits.delta and (", "return (",
@@ -226,7 +226,7 @@ _PRIVACY = [
              "ledger/test_shares.py", "what one release may spend is planned for each of many"),
     _planted("ledger/filter.py", "enumerate(costs) if sums_after(terms, before, cost)]",
              "enumerate(costs) if False]", "ledger/test_admission.py", "only the finer statement of a release is ever booked"),
-    _planted("mechanisms/base.py", "return replace(release, charge=reservation.guarantee)", "return release",
+    _planted("mechanisms/base.py", "set_fields(release, charge=reservation.guarantee, receipt", "set_fields(release, receipt",
              "ledger/test_admission.py", "a release says another charge than was booked"),
     _planted("mechanisms/base.py", "\"\" if secure else \"not private", "\"\" if True else \"not private",
              "ledger/test_approval.py ledger/test_admission.py", "an approval is good for a release that is not private"),
@@ -397,7 +397,7 @@ _REST = [
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_box_by_formula.py", "a teacher's changed vote is taken for one that came or went"),
     _planted("execute.py", "        if release.ordered and not choice.keeps_order:\n", "        if choice.keeps_order:\n",
              "test_choose.py", "an order that nobody asked for is released"),
-    _planted("choose.py", "    if not request.ordered:\n        return \"guarded\"", "    if request.ordered:\n        return \"guarded\"",
+    _planted("execute.py", "    if not request.ordered:\n        return \"guarded\"", "    if request.ordered:\n        return \"guarded\"",
              "mechanisms/test_entry_rule.py test_choose.py", "an ordered list is answered by a mechanism for sets"),
     _planted("mechanisms/sets.py", "return Fraction(3, 5) if k <=", "return Fraction(2, 5) if k <=",
              "mechanisms/guarded/test_mechanism_weight.py", "another g than the one that is proved"),
@@ -465,7 +465,7 @@ _EDGES = [
     _planted("scores.py", "        return self.ranking.names(positions if self.factor > 0 else mirror(positions, self.size))",
              "        return self.ranking.names(positions)", "test_smallest.py",
              "the largest are named where the smallest were drawn"),
-    _planted("choose.py", "        check_smallest(request.public)\n", "        pass\n",
+    _planted("execute.py", "        check_smallest(request.public)\n", "        pass\n",
              "test_smallest.py", "the smallest of names from the data: one person's own"),
     _planted("execute.py", "    reservation = None if ledger is None else plan.reserve(", "    data.read(None)\n    reservation = None if ledger is None else plan.reserve(",
              "test_table_release.py", "a table is read before its release is paid for"),

@@ -33,7 +33,6 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checks import sum_up
 from shortlist.accounting.curves import (
     ULP,
     Curves,
@@ -43,6 +42,7 @@ from shortlist.accounting.curves import (
     renyi_delta,
     renyi_epsilon,
     renyi_profile,
+    sum_up,
     symmetric,
 )
 from shortlist.exact.search import find_crossing

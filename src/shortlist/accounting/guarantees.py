@@ -11,6 +11,7 @@ budget allows.
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,6 @@ from shortlist._arrays import Floats
 from shortlist._runtime import lazy_import
 from shortlist.accounting import compose as accountant
 from shortlist.accounting import curves as bounded
-from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
 from shortlist.accounting.curves import (
     ULP,
     Curves,
@@ -39,9 +39,69 @@ from shortlist.accounting.curves import (
     thin,
     two_point,
     two_point_renyi,
+    up,
 )
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import find_crossing
+
+
+def number(name: str, value: object, *, least: float = 0.0, above: bool = False, below: float = math.inf) -> float:
+    """`value` as a float in [least, below), or in (least, below) if `above`; never NaN, never infinite.
+
+    Raises
+    ------
+    ValueError
+        names the argument, the numbers it may be, and one to write instead.
+    """
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        try:
+            as_float = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            as_float = math.inf
+        if (as_float > least if above else as_float >= least) and as_float < below:
+            return as_float
+    bound = "greater than" if above else "at least"
+    room = f"{bound} {least:g}" + (f" and less than {below:g}" if below < math.inf else " and finite")
+    example = "1e-6" if below == 1 else f"{least + 1:g}"
+    raise bad_value(f"${name} must be a number {room}: write ${name}={example}, for example")
+
+
+def count(name: str, value: object, most: int = 2**53) -> int:
+    """`value` as a whole number from 1 to `most`; a ValueError names the argument otherwise."""
+    if not isinstance(value, bool):
+        try:
+            whole = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            whole = 0
+        if 1 <= whole <= most:
+            return whole
+    last = "2^53" if most == 2**53 else most
+    raise bad_value(f"${name} must be a whole number from 1 to {last}: write ${name}=10, for example")
+
+
+def flag(name: str, value: object) -> bool:
+    """`value` as a truth value; a ValueError names the argument otherwise."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise bad_value(f"${name} must be True or False: write ${name}=True, for example")
+
+
+def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Renyi orders, ascending, and their epsilons; one number each, or as many of the one as of the other."""
+    places, costs = _several(orders), _several(epsilons)
+    if not places or len(places) != len(costs):
+        raise ValueError("orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])")
+    pairs = sorted(
+        (number("orders", order, least=1.0, above=True), number("epsilons", cost))
+        for order, cost in zip(places, costs, strict=True)
+    )
+    if len({order for order, _ in pairs}) < len(pairs):
+        raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
+    return tuple(order for order, _ in pairs), tuple(cost for _, cost in pairs)
+
+
+def _several(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
 
 def approx(epsilon: float, delta: float) -> Curves:

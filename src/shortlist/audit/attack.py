@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from shortlist._text import suggest
-from shortlist.accounting.checks import count, number
+from shortlist.accounting.guarantees import count, number
 from shortlist.audit import events
 from shortlist.audit.certified.base import Point
 from shortlist.audit.entries import audit_of, makers

@@ -14,8 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from shortlist._text import terminal_safe, text_table
-from shortlist.accounting.checks import SAME, number_text
-from shortlist.accounting.curves import largest_range
+from shortlist.accounting.curves import SAME, largest_range, number_text
 from shortlist.cli import output
 from shortlist.cli.output import Json, argument, flag, option
 from shortlist.ledger.chain import WAIT, LedgerEntry, user_name

@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from shortlist.accounting import compose
-from shortlist.accounting.checks import number
 from shortlist.accounting.curves import Pair
+from shortlist.accounting.guarantees import number
 from shortlist.bounds import whole_profile
 from shortlist.errors import bad_value
 from shortlist.privacy import Guarantee

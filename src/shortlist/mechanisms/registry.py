@@ -27,7 +27,7 @@ Build = Callable[[Request], Mechanism]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A name for `method=` of `top_k`, and what it builds; `choose.py` has the rule of `"auto"`."""
+    """A name for `method=` of `top_k`, and what it builds; `execute.py` has the rule of `"auto"`."""
 
     name: str
     build: Build

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._text import terminal_safe
-from shortlist.accounting.checks import number_text, up
+from shortlist.accounting.curves import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
 from shortlist.ledger.filter import HAIR, ZERO, Standing, down

@@ -14,7 +14,7 @@ from unicodedata import bidirectional
 
 from shortlist._runtime import MissingPackageError
 from shortlist._text import terminal_safe, width
-from shortlist.accounting.checks import bound_text, chance_text, cost_text
+from shortlist.accounting.curves import bound_text, chance_text, cost_text
 from shortlist.errors import PrivacyWarning
 from shortlist.pages.summary import caution, disagree, first_of, in_short, quantile_in_words
 

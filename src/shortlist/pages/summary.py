@@ -11,8 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shortlist._text import LEAD, OVER, terminal_safe
-from shortlist.accounting.checks import number
-from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon, number
 from shortlist.errors import Text
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import numpy as np
 from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
-from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
-from shortlist.choose import histogram_from
+from shortlist.accounting.curves import bound_text, chance_text, cost_text
+from shortlist.accounting.guarantees import count, flag, number
 from shortlist.errors import bad_type, bad_value
+from shortlist.execute import histogram_from
 from shortlist.mechanisms.base import check_k, check_public_scores
 from shortlist.mechanisms.sets import default_gamma
 from shortlist.mechanisms.values import check_cap
@@ -281,9 +282,9 @@ def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indi
 
     Examples
     --------
-    >>> shaped("zipf:1", 4, 120, 2)
+    >>> counts_of_shape("zipf:1", 4, 120, 2)
     array([120,  60,  40,  30])
-    >>> shaped("flat:20", 4, 120, 2)
+    >>> counts_of_shape("flat:20", 4, 120, 2)
     array([120, 120, 100, 100])
     """
     kind, value = _parse_shape(shape)

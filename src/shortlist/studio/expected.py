@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from shortlist._text import about
-from shortlist.accounting.checks import chance_text
+from shortlist.accounting.curves import chance_text
 from shortlist.mechanisms import KeySet
 from shortlist.planning.plans import counts_of_shape
 from shortlist.privacy import ApproxDP, PureDP

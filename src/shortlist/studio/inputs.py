@@ -20,7 +20,8 @@ from shortlist.pages.summary import NEEDS, UNORDERED, as_sentence, page_remarks,
 from shortlist.privacy import ApprovalNeeded, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release import GroupedRelease, Release
 from shortlist.scores import read_bound
-from shortlist.tables.dialect import NO_NAMES, TextForm
+from shortlist.tables.columns import TextForm
+from shortlist.tables.dialect import NO_NAMES
 from shortlist.tables.dialect import SEPARATORS as SEPARATORS_OF_FILES
 from shortlist.tables.files import column_names, format_of
 

@@ -17,16 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._arrays import Frame, own_frame
+from shortlist._arrays import Frame
 from shortlist._files import as_text, bytewise, literal, quote_name, unnest
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
 from shortlist.scores import Grid
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of
-from shortlist.tables.dialect import TextForm
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, TextForm, is_float, kind_of
+from shortlist.tables.count import Column, NoRows, Sizes, Spot
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.files import Run, Source, check_lines, connect, format_of, listing, runner, source_of, stamps
-from shortlist.tables.histogram import Column, NoRows, Sizes, Spot
 from shortlist.tables.question import BETWEEN, LARGEST, SATURATED, Cap, Clip, Columns, Grouping, Plan, Question
 from shortlist.tables.values import SATURATED_VALUES, TOKENS, Placed, ValuePlan, add_sorted, split_by_group
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
@@ -166,7 +165,7 @@ class RelationTable:
         number = len(plan.question.items)
         kinds = [TYPES[kind] for kind in (*plan.kinds[number:], *plan.kinds[:number])]
         try:
-            rows = _count(run, self.source.at(view), plan, prefix, own_frame("duckdb", kinds))
+            rows = _count(run, self.source.at(view), plan, prefix, Frame.of("duckdb", kinds))
         except BaseException:
             _forget(relation, view, prefix)  # the connection lives on: no counts may stay in it
             raise
@@ -226,7 +225,7 @@ def _columns(source: Source, names: list[str]) -> Columns:
 
 
 def _declare(kind: str) -> str:
-    """A type as column_types.py reads it: an enum is its text, an array is nested."""
+    """A type as columns.py reads it: an enum is its text, an array is nested."""
     return "VARCHAR" if kind.startswith("ENUM(") else "nested" if kind.endswith("]") else kind
 
 

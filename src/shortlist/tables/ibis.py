@@ -19,12 +19,12 @@ import ibis.expr.operations as ops
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import Frame, Indices, own_frame
+from shortlist._arrays import Frame, Indices
 from shortlist._files import as_text
 from shortlist._runtime import MissingPackageError
 from shortlist.errors import bad_value
 from shortlist.tables import algebra
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, kind_of
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.tables.question import BETWEEN, Columns, Plan, Question
 from shortlist.tables.values import ValuePlan
@@ -258,7 +258,7 @@ class IbisTable:
         return [np.asarray(table[name].to_numpy(), np.int64) for name in columns]
 
     def frame(self, kinds: Sequence[Kind], held: Any) -> Frame:
-        return own_frame("ibis", [TYPES[kind] for kind in kinds])
+        return Frame.of("ibis", [TYPES[kind] for kind in kinds])
 
     def hide(self, words: Any) -> Any:
         """A text as it is compared."""

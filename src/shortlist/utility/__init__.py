@@ -99,7 +99,7 @@ def good_ranks(k: int) -> tuple[int, int]:
 def widen_by_ties(scores: Any, head: int, reach: int) -> tuple[int, int]:
     """The ranks 1 to h, and those up to t, of which ties leave no doubt: `scores` are sorted, the best first.
 
-    >>> untied([9, 7, 7, 7, 2], 2, 3)  # who is second and who fourth is a matter of taste
+    >>> widen_by_ties([9, 7, 7, 7, 2], 2, 3)  # who is second and who fourth is a matter of taste
     (1, 4)
     """
     values = np.asarray(scores[: len(scores)])

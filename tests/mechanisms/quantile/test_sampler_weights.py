@@ -8,8 +8,8 @@ import pytest
 
 from shortlist.sampling.entropy import WordStream
 from shortlist.sampling.quantiles import Choice, Node, Recursion
+from shortlist.tables.columns import PLAIN
 from shortlist.tables.count import open_values
-from shortlist.tables.dialect import PLAIN
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
 from shortlist.utility.stable import point_chances, sequence_chances
