@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -372,3 +373,41 @@ def as_sentence(text: str) -> str:
     first = text.partition(" ")[0].rstrip(",:;")
     whole = text[:1].upper() + text[1:] if first.isalpha() and first != "k" else text
     return whole if whole.endswith((".", "?", "!")) else f"{whole}."
+
+
+ALMOST = 0.9999
+"""The most that a chance is printed as: nothing that is private is certain."""
+
+
+def cost_text(value: float) -> str:
+    """Three digits, rounded up.
+
+    >>> cost_text(0.010701), cost_text(0.0107), cost_text(0.0), cost_text(math.inf)
+    ('0.0108', '0.0107', 'any', 'none')
+    """
+    return {0.0: "any", math.inf: "none"}.get(value) or _digits(value, ROUND_CEILING)
+
+
+def bound_text(value: float, digits: int = 3) -> str:
+    """Three digits, rounded down.
+
+    >>> bound_text(0.01079)
+    '0.0107'
+    """
+    return _digits(value, ROUND_FLOOR, digits)
+
+
+def chance_text(value: float) -> str:
+    """Four places, rounded down, and never a certainty.
+
+    >>> chance_text(0.99), chance_text(0.98999), chance_text(1.0)
+    ('0.9900', '0.9899', '0.9999')
+    """
+    floor = Decimal(repr(min(value, ALMOST))).quantize(Decimal("0.0001"), ROUND_FLOOR)
+    return f"{floor:.4f}"
+
+
+def _digits(value: float, way: str, digits: int = 3) -> str:
+    # repr is the shortest decimal that reads back as the float: 0.0107 is not to become 0.0108 for its last bit
+    rounded = Context(prec=digits, rounding=way).create_decimal(repr(value))
+    return f"{float(rounded):.{digits}g}"
