@@ -97,6 +97,38 @@ class BarredRace:
             return 0.0
         return min(1.0, _correct(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
 
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach (Proposition 262).
+
+        The list ends with the bar, fewer than k having rung, or with the k-th ring; all heads have rung by then, and
+        nobody beyond reach has. Of those between, two polynomials count: who have rung, and one that rings now.
+        """
+        if head > len(self.log_rate):
+            return 0.0
+        # a bar slower than e^-84 rings after the k-th label, or after all: a slower one names the same
+        log_bar, room = max(self.log_bar, -2 * CERTAIN), self.k - head
+        v = np.arange(-_log_sum(self.log_rate, log_bar) - CERTAIN, 4.5 - log_bar, STEP)
+        heads = self.log_rate[:head, None] + v
+        x = np.exp(np.clip(heads, -700.0, 6.5))
+        all_rung = np.exp(_log_rung(heads).sum(axis=0))
+        last_head = all_rung * (x / np.expm1(x)).sum(axis=0)
+        number, ringing = np.zeros((2, room + 1, len(v)))
+        number[0] = 1.0
+        for log_one in self.log_rate[head:reach].tolist():
+            x = np.exp(np.minimum(log_one + v, 40.0))
+            still, rung = np.exp(-x), -np.expm1(-x)
+            _count_one_more(ringing, still, rung)
+            ringing += (x * still) * number
+            _count_one_more(number, still, rung)
+        nobody_else = np.exp(-np.exp(np.minimum(_log_sum(self.log_rate[reach:], log_bar) + v, 40.0)))
+        by_bar = np.exp(log_bar + v) * all_rung * number[:room].sum(axis=0)
+        full = last_head * number[room] + (all_rung * ringing[room - 1] if room else 0.0)
+        return min(1.0, float((nobody_else * (by_bar + full)).sum()) * STEP)
+
+
+def _log_sum(logs: Floats, log_one: float) -> float:
+    return float(np.logaddexp.reduce(np.append(logs, log_one)))
+
 
 def _all_first(log_winners: Floats, log_others: Floats) -> float:
     """P[every winner rings before any other]: the others ring at an exponential time of their total rate."""
@@ -345,7 +377,8 @@ class ListDistribution:
 
     def quality(self) -> Quality:
         pairs = ranks_within(np.sort(self.counts)[::-1], self.race.k)
-        great, good = (self.race.within(*pair) for pair in pairs)
+        race = self.race if self.gumbel is None else self.gumbel
+        great, good = (race.within(*pair) for pair in pairs)
         return Quality(self.success(), great, good, self.recall())
 
     def inclusion(self) -> Floats:
