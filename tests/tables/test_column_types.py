@@ -51,7 +51,11 @@ class Odd(int):
     def __le__(self, other):
         raise ValueError(f"{int.__repr__(self)} is private")
 
-    __ge__ = __int__ = __le__
+    def __ge__(self, other):
+        return self <= other
+
+    def __int__(self):
+        return int(self <= 0)
 
 
 def test_an_object_that_raises_is_missing_and_stops_nobodys_count():
