@@ -252,11 +252,6 @@ def check_flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def check_flags(**flags: object) -> list[bool]:
-    """`check_flag` of several, in their order."""
-    return [check_flag(name, value) for name, value in flags.items()]
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Runs:
     """`values[r]` from where run r - 1 ends up to `ends[r]`."""

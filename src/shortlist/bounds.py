@@ -1,7 +1,7 @@
 """What guarantees say beyond what a charge needs: bounds from below, trade-offs, whole profiles, and groups of people.
 
 No release and no ledger reads these numbers. `epsilon_bounds`, `delta_bounds`, `tradeoff` and `for_group` of guarantees
-do, and accountants that go on from a whole profile. What several people together are promised is Theorem 254.
+do, and accountants that go on from a whole profile. `of_group` says what several people are promised (Theorem 254).
 """
 
 from __future__ import annotations

@@ -365,7 +365,6 @@ class Document:
 
 PLAIN_GUARANTEES: tuple[type, ...] = (PureDP, ApproxDP, ZCDP, RenyiDP, BoundedRange, ThinnedRange, GumbelDP, ExPost)
 GUARANTEES = {kind: record(kind) for kind in PLAIN_GUARANTEES}
-PLAIN_GUARANTEE = one_of("a guarantee", dict(GUARANTEES))
 GUARANTEES[Composition] = record(
     Composition, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)
 )
