@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+import polars as pl
 import pytest
 
 import shortlist as sl
@@ -49,3 +50,11 @@ def test_a_line_of_names_is_known_by_another_name_that_is_in_it(tmp_path):
 def test_standard_input_is_no_table():
     with pytest.raises(ValueError, match="standard input is not read"):
         sl.count("-", user="visitor", item="page")
+
+
+@pytest.mark.parametrize("name", ["*", "^a$", "^.*$"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_to_polars_a_name_is_no_pattern(name, lazy):
+    rows = pl.DataFrame({"who": [1, 2, 3], "a": ["x", "x", "x"], name: ["tea", "tea", "milk"]})
+    counted = sl.count(rows.lazy() if lazy else rows, user="who", item=name, where=f"\"{name}\" <> 'milk'").as_public()
+    assert dict(zip(counted.labels, counted.values, strict=True)) == {"tea": 2}

@@ -122,8 +122,9 @@ class FrameTable:
         if self.library == "polars":
             import polars as pl
 
+            at = self.header.index  # by place, for col("*") and col("^a$") are patterns
             return nw.from_native(
-                source.select(**{ours: _polars(pl.col(name), types[name]) for ours, name in names.items()})
+                source.select(**{ours: _polars(pl.nth(at(name)), types[name]) for ours, name in names.items()})
             )
         if self.library == "pyarrow":
             import pyarrow as pa
