@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from html import escape
 from typing import Any
 
 JOINERS = "\u200c\u200d"
@@ -22,14 +18,6 @@ NO_WIDTH = ("Mn", "Me", "Cf")
 
 STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's classes of control and format characters, half characters, and breaks of lines and paragraphs."""
-
-FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
-"""So begins what a spreadsheet computes, and which may call other programs; what stands in front may go away."""
-
-PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s&'\"]+", re.IGNORECASE)
-"""What stands behind a user's name in an address, and behind the word; as far as it may go."""
-
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def terminal_safe(text: str) -> str:
@@ -43,48 +31,11 @@ def terminal_safe(text: str) -> str:
     """
     if text.isprintable():  # almost all are
         return text
-    return "".join(letter if _shows(letter) else " " for letter in text)
+    return "".join(letter if is_shown(letter) else " " for letter in text)
 
 
-def without_passwords(text: str) -> str:
-    """The same where it repeats the address of a server, without what may be a password in it.
-
-    >>> without_passwords("there is no postgresql://anna:secret@db/base?password=secret&name=q4 here")
-    'there is no postgresql://anna:...@db/base?password=...&name=q4 here'
-    """
-    return PASSWORDS.sub(lambda match: f"{match[1]}...@" if match[1] else f"{match[2]}...", text)
-
-
-def _shows(letter: str) -> bool:
+def is_shown(letter: str) -> bool:
     return letter in JOINERS or unicodedata.category(letter) not in STEERING
-
-
-def label_text(label: object) -> str:
-    """A label as people read it: the columns of one that has several stand side by side."""
-    return " · ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def json_line(content: object, *, strict: bool = False) -> str:
-    """JSON on one line: letters of every script as they are, escapes for what steers a terminal instead of showing.
-
-    >>> json_line({"item": "映画 \u202e\x1b"})
-    '{"item": "映画 \\\\u202e\\\\u001b"}'
-    """
-    text = json.dumps(content, allow_nan=not strict, ensure_ascii=False)
-    if text.isprintable():
-        return text
-    return "".join(letter if _shows(letter) else json.dumps(letter)[1:-1] for letter in text)
-
-
-def as_sentence(text: str) -> str:
-    """With a capital letter, unless it begins with a name of Python's or of mathematics, and a full stop.
-
-    >>> as_sentence("values are noisy"), as_sentence("Really?"), as_sentence("k = 3: enough")
-    ('Values are noisy.', 'Really?', 'k = 3: enough.')
-    """
-    first = text.partition(" ")[0].rstrip(",:;")
-    whole = text[:1].upper() + text[1:] if first.isalpha() and first != "k" else text
-    return whole if whole.endswith((".", "?", "!")) else f"{whole}."
 
 
 def about(number: float) -> str:
@@ -104,42 +55,6 @@ def ordinal(n: int) -> str:
     """
     last = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     return f"{n:,}{'th' if n % 100 in (11, 12, 13) else last}"
-
-
-def page_safe(text: str) -> str:
-    """A text as part of an HTML page."""
-    return escape(terminal_safe(text))
-
-
-def spreadsheet_safe(cell: object) -> object:
-    """A cell of a CSV file that no spreadsheet takes for a formula: numbers and truth values stay what they are.
-
-    Text is made `terminal_safe`; if it then begins like a formula, an apostrophe goes in front, which spreadsheets read
-    as "this is text". Where a semicolon separates cells (as in many countries), so does a part after one. Text that is
-    a number is left alone.
-
-    >>> [spreadsheet_safe(cell) for cell in ("=1+1", "-5", -5, "@home", "tea")]
-    ["'=1+1", '-5', -5, "'@home", 'tea']
-    >>> spreadsheet_safe("tea; =1+1")
-    "tea;' =1+1"
-    """
-    if type(cell) in (int, float, bool, type(None)):
-        return cell
-    text = terminal_safe(str(cell))
-    return ";".join(f"'{part}" if _computes(part) else part for part in text.split(";"))
-
-
-def _computes(cell: str) -> bool:
-    return FORMULA.match(cell) is not None and not NUMBER.fullmatch(cell)
-
-
-def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
-    """A table as CSV, every cell `spreadsheet_safe`."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(map(spreadsheet_safe, columns))
-    writer.writerows(map(spreadsheet_safe, row) for row in zip(*columns.values(), strict=True))
-    return text.getvalue()
 
 
 NOISY = ("value", "margin", "gap")
@@ -221,15 +136,6 @@ def width(text: str) -> int:
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     none = sum(unicodedata.combining(letter) != 0 or unicodedata.category(letter) in NO_WIDTH for letter in text)
     return len(text) + wide - none
-
-
-def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> str:
-    """A table of these texts as part of a page, and lines below it."""
-    head = "".join(f"<th>{page_safe(name)}</th>" for name in columns)
-    rows = zip(*columns.values(), strict=True)
-    body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    below = "".join(f"<p>{page_safe(line)}</p>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

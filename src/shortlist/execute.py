@@ -31,7 +31,7 @@ from shortlist.mechanisms import KeySet, Mechanism, Quantile, base
 from shortlist.mechanisms.base import FEW_NAMES, MANY_NAMES, Budget, Request
 from shortlist.mechanisms.partition import choice_of, offers_choice
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
-from shortlist.mechanisms.registry import ENTRIES, METHODS, Method
+from shortlist.mechanisms.registry import METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, calibrate
 from shortlist.query import Query
@@ -47,10 +47,6 @@ MEASURED = (
     "measured-set",
     "MeasuredSet, the default for values: it selects items, then measures each with fresh noise",
 )
-LARGEST_ONLY = {
-    method.name for entry in ENTRIES if getattr(entry.kind, "largest_only", False) for method in entry.methods
-}
-"""Methods that take no negated scores."""
 QUANTILE_NOISE = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}
 """The methods of `quantile`, and the noise of each."""
 
@@ -112,7 +108,7 @@ def _build(request: Request, method: str, largest: bool) -> Choice:
     unlisted = not request.has_public_list if chosen.domain == "either" else chosen.domain == "unknown"
     if not largest:
         check_smallest(request.public)
-        if chosen.name in LARGEST_ONLY:
+        if chosen.largest_only:
             raise bad_value(
                 f'$method={chosen.name!r} is about the largest scores alone; with $largest=False write $method="auto"'
             )

@@ -46,6 +46,13 @@ def _open(query: Query, question: Question, candidates: object) -> OpenTable:
     return open_table(query.source, question, candidates, unit=query.unit, **reading)
 
 
+def _read_once(listed: object) -> object:
+    """Return the same public list, or a list for each group, that can be read twice: counted by and noted."""
+    if isinstance(listed, Mapping):
+        return {key: _read_once(one) for key, one in listed.items()}
+    return list(listed) if isinstance(listed, Iterator) else listed
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of which items are counted, and what is asked of it, checked as far as it goes without a row."""
@@ -76,8 +83,7 @@ class Table:
         check_public_list("groups", query.groups, rows)
         columns = query.user, query.item, query.value, query.clip, query.most, query.where
         question = Question.of(*columns, query.by, query.groups, query.groups_per_user)
-        listed = query.candidates
-        listed = list(listed) if isinstance(listed, Iterator) else listed  # it is read twice
+        listed = _read_once(query.candidates)
         table = _open(query, question, listed)
         if isinstance(listed, str | os.PathLike) and isinstance(rows, str | os.PathLike):
             check_public(os.fspath(listed), os.fspath(rows), question.user)

@@ -9,7 +9,7 @@ from math import ceil, floor
 import pytest
 
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
-from shortlist.utility.quality import Quality, good_ranks, great_ranks, widen_by_ties
+from shortlist.utility import Quality, good_ranks, great_ranks, widen_by_ties
 
 
 def test_ranks_are_those_of_the_definition_for_every_k():

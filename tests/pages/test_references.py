@@ -6,6 +6,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP
+from shortlist.audit.entries import ENTRIES
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -31,7 +32,6 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.registry import ENTRIES
 from shortlist.pages.release_page import release_page
 from shortlist.pages.theme import mechanisms, references, sources
 from studies.papers.experiment import PAPERS

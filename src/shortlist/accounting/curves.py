@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -42,40 +42,10 @@ def sum_up(terms: list[tuple[float, int]]) -> float:
     return up(sum((Fraction(value) * times for value, times in terms), Fraction(0)))
 
 
-ALMOST = 0.9999
-"""The most that a chance is printed as: nothing that is private is certain."""
 DIGITS = 4
 """Of a number in a balance."""
 SAME = 12
 """Digits within which a sum is taken for the decimal it is meant to be: ten charges of 0.1 are shown as 1."""
-
-
-def cost_text(value: float) -> str:
-    """Three digits, rounded up.
-
-    >>> cost_text(0.010701), cost_text(0.0107), cost_text(0.0), cost_text(math.inf)
-    ('0.0108', '0.0107', 'any', 'none')
-    """
-    return {0.0: "any", math.inf: "none"}.get(value) or _digits(value, ROUND_CEILING)
-
-
-def bound_text(value: float, digits: int = 3) -> str:
-    """Three digits, rounded down.
-
-    >>> bound_text(0.01079)
-    '0.0107'
-    """
-    return _digits(value, ROUND_FLOOR, digits)
-
-
-def chance_text(value: float) -> str:
-    """Four places, rounded down, and never a certainty.
-
-    >>> chance_text(0.99), chance_text(0.98999), chance_text(1.0)
-    ('0.9900', '0.9899', '0.9999')
-    """
-    floor = Decimal(repr(min(value, ALMOST))).quantize(Decimal("0.0001"), ROUND_FLOOR)
-    return f"{floor:.4f}"
 
 
 def number_text(value: float, *, up: bool = True, same: bool = False) -> str:
@@ -95,12 +65,6 @@ def number_text(value: float, *, up: bool = True, same: bool = False) -> str:
         exact = Context(prec=SAME, rounding=ROUND_HALF_EVEN).plus(exact)
     rounded = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR).plus(exact)
     return f"{float(rounded):.{DIGITS}g}".replace("e-0", "e-").replace("e+0", "e+")
-
-
-def _digits(value: float, way: str, digits: int = 3) -> str:
-    # repr is the shortest decimal that reads back as the float: 0.0107 is not to become 0.0108 for its last bit
-    rounded = Context(prec=digits, rounding=way).create_decimal(repr(value))
-    return f"{float(rounded):.{digits}g}"
 
 
 Profile: TypeAlias = Callable[[Floats], Floats]

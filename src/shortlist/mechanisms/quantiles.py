@@ -28,7 +28,7 @@ from shortlist.sampling.quantiles import Node, Recursion
 from shortlist.scores import QuestionOptions, Scores, Votes, places_of
 
 if TYPE_CHECKING:
-    from shortlist.utility.quantiles import Run
+    from shortlist.utility.stable import Run
 
 __all__ = ["Quantile"]
 

@@ -181,7 +181,10 @@ def text_of(cell: Any) -> str | None:
     """
     if type(cell) is str and cell.isascii():  # almost all are
         return cell
-    value = _plain(cell)
+    try:
+        value = _plain(cell)
+    except Exception:  # of a class of the caller's own: its error would be told, and one person's cell stop the count
+        return None
     return None if value is None else as_text(value)
 
 

@@ -42,6 +42,7 @@ PACKED = 1 << BITS
 """A place below 2^40 and at most 2^16 tokens fit into 64 bits, and sort by place."""
 AT_ONCE = 10_000
 """Winners that are looked up in one statement: all of many groups would take as much memory as counting them."""
+CHANGED = "the candidates changed between the charge and the count; ask again"
 EVERY = 0.1
 """Seconds between two looks at how far DuckDB is."""
 
@@ -54,6 +55,8 @@ class FileTable:
     def __init__(self, path: str, wanted: tuple[str, ...], memory: str | None, text: TextForm) -> None:
         self.path, self.memory, self.text = path, memory, text
         self._spare: Any = None
+        self._listed: tuple[str, Any] | None = None
+        """The file of candidates, and what changes with its bytes: it is read again when rows are counted."""
         with self._session(spare=True) as connection:
             self.stamps = stamps(path)
             self.source = source_of(runner(connection, path), path, wanted, text)
@@ -65,6 +68,7 @@ class FileTable:
         """Return a table file of candidates with the same kinds of columns as a statement."""
         if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:
             return None
+        self._listed = path, stamps(path)
         with self._session(spare=True) as connection:
             run = runner(connection, path)
             listed = listing(run, path, question.items)
@@ -109,6 +113,8 @@ class FileTable:
     def _check_same(self) -> None:
         if stamps(self.path) != self.stamps:
             raise TableError(f"{self.path} cannot be counted: it changed while it was read")
+        if self._listed is not None and stamps(self._listed[0]) != self._listed[1]:
+            raise TableError(CHANGED)
 
     def _connect(self) -> Any:
         """Return the connection that looked at names and types, which held no rows, or another one."""
@@ -326,7 +332,7 @@ def _count(run: Run, source: Source, plan: Plan, prefix: str, frame: Frame | Non
         number = f"CAST(row_number() OVER (ORDER BY {on}{keys}) - 1 AS INTEGER) AS m"
         run(f"CREATE TEMP TABLE {known} AS SELECT {number}, * FROM ({plan.query or _listing(plan)})")
         if plan.query and (run(f"SELECT count(*) FROM {known}")[0][0],) != plan.sizes:
-            raise TableError("the candidates changed between the charge and the count; ask again")
+            raise TableError(CHANGED)
     parts: list[str] = []
     if grouping is not None:
         rows, parts, last = _grouped(run, source, plan, prefix, _decode(rows, texts), held)

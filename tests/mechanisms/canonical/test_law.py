@@ -10,8 +10,8 @@ import pytest
 
 from shortlist.exact import subsets
 from shortlist.mechanisms import CanonicalTopK
+from shortlist.utility import good_ranks, great_ranks
 from shortlist.utility import sets as subset_chances
-from shortlist.utility.quality import good_ranks, great_ranks
 from shortlist.utility.sets import chances, cover, inclusion_probabilities, number_correct, quality, success_bounds
 from tests.helpers.inside import EXPONENTIAL, GUMBEL, log_sum, rank_scores
 from tests.helpers.subset_law import subset_law

@@ -6,8 +6,8 @@ import pytest
 import shortlist as sl
 from shortlist.audit.certified import unknown_domain
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
-from shortlist.utility import distribution
-from shortlist.utility.quality import ranks_within
+from shortlist.utility import distribution, ranks_within
+from shortlist.utility.threshold import LineRace
 from tests.helpers.support import assert_law
 
 CASES = [  # counts, k, epsilon, delta, limit
@@ -133,3 +133,18 @@ def test_too_many_sets_are_refused():
     for kind in (LimitedDomainTopK, CanonicalLimitedDomain):
         with pytest.raises(ValueError, match="more than 100,000 sets; ask for quality"):
             kind(k=10, epsilon=1.0, delta=1e-3, limit=40).probabilities(list(range(1, 41)), monotone=True)
+
+
+@pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), CASES)
+def test_a_list_with_gumbel_noise_is_known_by_quick_sums(monkeypatch, counts, k, epsilon, delta, limit):
+    """The race of other noises says the same, and takes ten times as long on 5,000 labels."""
+    mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit)
+    race = distribution(mechanism, sl.Scores(counts, monotone=True)).race
+    slow = [race.within(*pair) for pair in ranks_within(sorted(counts, reverse=True), k)]
+    each = mechanism.inclusion_probabilities(counts, monotone=True)
+    assert sorted(race.inclusion()) == pytest.approx(sorted(each[each > 0]), abs=1e-9)
+    for slower in ("within", "inclusion"):
+        monkeypatch.setattr(LineRace, slower, None)
+    assert mechanism.inclusion_probabilities(counts, monotone=True).tolist() == each.tolist()
+    quality = mechanism.quality(counts, monotone=True)
+    assert [quality.great, quality.good] == pytest.approx(slow, abs=1e-9)

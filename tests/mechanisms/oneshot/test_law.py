@@ -11,7 +11,7 @@ import pytest
 
 from shortlist.exact import noise as exact_noise
 from shortlist.noise import piecewise_noise
-from shortlist.utility.quality import ranks_within
+from shortlist.utility import ranks_within
 from shortlist.utility.race import (
     inclusion_probabilities,
     number_correct,
