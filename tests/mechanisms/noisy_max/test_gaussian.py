@@ -12,7 +12,7 @@ from shortlist.exact.noise import GAUSSIAN
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.mechanisms.race import winner_rate
 from shortlist.privacy import ZCDP
-from shortlist.utility.race import winner_probabilities
+from tests.helpers.laws import winner_probabilities
 from tests.helpers.support import assert_law, histogram
 
 BUDGET = ApproxDP(1.0, 0.01)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from shortlist.noise import piecewise_noise
-from shortlist.utility.race import winner_probabilities
 from tests.helpers.by_force import inclusion, set_probabilities
 from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
+from tests.helpers.laws import winner_probabilities
 from tests.helpers.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
