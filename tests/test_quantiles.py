@@ -15,9 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import shortlist as sl
+from shortlist import Scores
 from shortlist.cli.app import app
 from shortlist.cli.releases import read_argument
-from shortlist.scores import Grid, Scores, Votes
+from shortlist.scores import Grid, Votes
 from shortlist.tables.count import open_values
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.values import TOKENS, ValueQuestion

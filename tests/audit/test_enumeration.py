@@ -8,7 +8,7 @@ import pytest
 from flint import arb
 
 import shortlist as sl
-from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit import Law, alike, certify, neighbours, prove, prove_mechanism
 from shortlist.mechanisms import (
     CanonicalTopK,
@@ -20,7 +20,6 @@ from shortlist.mechanisms import (
     SparseVector,
     TopKWithGaps,
 )
-from shortlist.scores import Scores
 
 
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])

@@ -12,8 +12,8 @@ import pytest
 import shortlist as sl
 from shortlist._files import write_table
 from shortlist._text import csv_table, spreadsheet_safe
-from shortlist.accounting.guarantees import Composition, PureDP
 from shortlist.cli.releases import show
+from shortlist.privacy import Composition, PureDP
 from tests.helpers.terminal import main
 
 mpl.use("Agg")

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist import ZCDP
+from shortlist import ZCDP, Scores
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
 from shortlist.mechanisms.base import Draws
-from shortlist.scores import Scores
 from tests.helpers.support import assert_law, full_size, sized
 
 DRAWS = sized(10_000, full=40_000)

@@ -1,16 +1,17 @@
 """The page of one release: complete, alone, readable, and without anything that was not released."""
 
 import os
+from typing import Literal
 
 import numpy as np
 import pytest
 
 import shortlist as sl
+from shortlist import risk
 from shortlist.mechanisms import NoisyMax
 from shortlist.pages.release_page import release_page
-from shortlist.pages.summary import in_short, percent, risk
+from shortlist.pages.summary import percent
 from shortlist.privacy import BoundedRange
-from shortlist.scores import Neighbours
 from tests.helpers.browser import check_contrast, check_keyboard, check_width
 
 NAMES = ["oak", "elm", "<b>ash</b>", "a name of many letters " * 8, "yew"]
@@ -110,7 +111,10 @@ def test_an_approximate_guarantee_is_said_as_it_is():
     )
     assert with_one[np.log(with_one / without) > budget.epsilon].sum() > 0.1
     assert np.clip(with_one - np.exp(budget.epsilon) * without, 0, None).sum() <= budget.delta
-    words: dict[Neighbours, str] = {"add-remove": "without them", "replace": "with the other version of their data"}
+    words: dict[Literal["add-remove", "replace"], str] = {
+        "add-remove": "without them",
+        "replace": "with the other version of their data",
+    }
     for neighbours, other in words.items():
         scores = sl.Scores([9.0, 1.0], sensitivity=1.0, monotone=False, neighbours=neighbours)
         page = release_page(mechanism.release(scores))
@@ -121,8 +125,6 @@ def test_an_approximate_guarantee_is_said_as_it_is():
 
 
 def test_no_cost_is_shown_smaller_than_it_is():
-    assert in_short(sl.PureDP(1.0000004)) == "ε = 1.0000004"
-    assert in_short(sl.ApproxDP(2.0, 1.0000004e-6)) == "ε = 2, δ = 1.0000004e-6"
     page = release_page(sl.select([9, 1], epsilon=1.0000004))
     assert "ε = 1.0000004</span>, for every single" in page
     assert "multiply ε = 1.0000004 by m" in page
