@@ -16,7 +16,6 @@ from shortlist.audit import prove_mechanism, prove_pate
 from shortlist.audit.attack import Target, source_of
 from shortlist.audit.events import read_many
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.base import Draws
 from shortlist.mechanisms.registry import ENTRIES, METHODS, audit_of, examples
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.planning.rows import ROWS, contestants, curves
@@ -101,7 +100,7 @@ def test_its_charge_fits_its_budget(name):
 def test_many_draws_have_the_shape_of_single_ones(name):
     mechanism, scores = MECHANISMS[name], SCORES[name]
     found = mechanism.release_many(scores, draws=400, rng=seeded(1))
-    rows = found.indices if isinstance(found, Draws) else found.reshape(400, -1)
+    rows = found.indices if hasattr(found, "indices") else found.reshape(400, -1)
     assert len(rows) == 400
     source = seeded(2)
     singles = [mechanism.release(scores, rng=source) for _ in range(12)]
