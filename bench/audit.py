@@ -24,6 +24,7 @@ from shortlist.audit.attack import (
     source_of,
     target_of,
 )
+from shortlist.audit.entries import audit_of
 from shortlist.audit.events import read_many
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
@@ -44,7 +45,6 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.registry import audit_of
 from shortlist.pate import PATE, MultiLabelPATE
 from studies.broken import catch_all
 

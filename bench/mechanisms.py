@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shortlist.mechanisms.registry import table
+from shortlist.audit.entries import table
 
 ROOT = Path(__file__).parents[1]
 PAGES = {ROOT / "README.md": "docs/mechanisms/", ROOT / "docs/reference/mechanisms.md": "../mechanisms/"}

@@ -9,17 +9,8 @@ from typing import Any
 import pytest
 
 import shortlist as sl
-from shortlist._files import (
-    leave_spill_folder,
-    note_engine,
-    remove,
-    spill_folder,
-    sweep,
-    temporary_name,
-    write_table,
-    write_text,
-    write_whole,
-)
+from shortlist._files import leave_spill_folder, note_engine, remove, spill_folder, sweep, temporary_name
+from shortlist.release_io import write_table, write_text, write_whole
 from tests.helpers.storm import Storm, interrupt
 
 COLUMNS: dict[str, list[Any]] = {"rank": [1, 2], "item": ["a", "b"]}
@@ -38,7 +29,7 @@ def check_whole(folder, path, old, new):
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_table_is_whole_wherever_it_is_interrupted(tmp_path, suffix):
     path = tmp_path / f"list.{suffix}"
-    storm = Storm(lambda: write_table(str(path), COLUMNS), ["_files.py"])
+    storm = Storm(lambda: write_table(str(path), COLUMNS), ["_files.py", "release_io.py"])
     new = path.read_bytes()
     for place in storm.places:
         path.write_bytes(b"old")
@@ -59,7 +50,7 @@ def test_a_report_is_whole_wherever_it_is_interrupted(tmp_path, monkeypatch):
     monkeypatch.setattr("shortlist.pages.release_page.datetime", Noon)
     path = tmp_path / "top.html"
     release = sl.top_k([3, 1, 2], 2, epsilon=1.0, monotone=True)
-    storm = Storm(lambda: release.report(path), ["_files.py", "release.py"])
+    storm = Storm(lambda: release.report(path), ["_files.py", "release.py", "release_io.py"])
     new = path.read_bytes()
     for place in storm.places:
         path.write_bytes(b"old")
@@ -70,7 +61,11 @@ def test_a_report_is_whole_wherever_it_is_interrupted(tmp_path, monkeypatch):
 
 def test_a_new_file_that_is_interrupted_is_not_there_or_whole(tmp_path):
     path = tmp_path / "a.txt"
-    storm = Storm(lambda: write_text(str(path), "new"), ["_files.py"], before=lambda: path.unlink(missing_ok=True))
+    storm = Storm(
+        lambda: write_text(str(path), "new"),
+        ["_files.py", "release_io.py"],
+        before=lambda: path.unlink(missing_ok=True),
+    )
     for place in storm.places:
         with pytest.raises(KeyboardInterrupt):
             storm.strike(place, interrupt)

@@ -134,3 +134,13 @@ def test_whoever_approves_sees_k_and_the_groups(tmp_path, scores):
     waits = "".join(shown.split("entry 1 asks for approval of epsilon 1")[1].split())
     for words in ("k=1byNoisyMax(", ")for'CH';k=3byGuardedTopK(", ")for'DE';1peruser", "itemwhat,bywhere"):
         assert words in waits, "however narrow the terminal"
+
+
+def test_lists_that_can_be_read_once_are_noted_as_they_were_drawn_from(tmp_path):
+    """What was approved, and is booked, is a hash of these lists, not of what is left of them."""
+    ledger = Ledger(tmp_path / "year.db", budget=PureDP(9.0))
+    asked: dict[str, Any] = {"user": "who", "item": "what", "by": "where", "groups": ["CH", "DE"], "ledger": ledger}
+    for lists in ({"CH": iter(ITEMS), "DE": iter(ITEMS)}, {"CH": ITEMS, "DE": ITEMS}):
+        sl.top_k(ROWS, 1, **asked, candidates=lists, epsilon=1.0)
+    one, other = ledger.entries()
+    assert one.source == other.source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shortlist._text import kind_of_words
+from shortlist._runtime import kind_of_words
 
 
 @kind_of_words("tea", milk="; there is none")

@@ -18,8 +18,8 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.cli.app import app
 from shortlist.scores import Grid, Votes
+from shortlist.tables.columns import TextForm
 from shortlist.tables.count import open_values
-from shortlist.tables.dialect import TextForm
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
 from tests.helpers.taint import leaks

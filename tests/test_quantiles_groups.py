@@ -19,8 +19,8 @@ from shortlist.audit.certified import stable
 from shortlist.cli.app import app
 from shortlist.mechanisms import Quantile
 from shortlist.privacy import PureDP
+from shortlist.tables.columns import TextForm
 from shortlist.tables.count import open_values
-from shortlist.tables.dialect import TextForm
 from shortlist.tables.question import Grouping
 from shortlist.tables.values import ValueQuestion
 from shortlist.testing import seeded

@@ -18,8 +18,8 @@ import shortlist as sl
 from shortlist.cli.app import app
 from shortlist.scores import Grid
 from shortlist.tables import duckdb as engine
+from shortlist.tables.columns import PLAIN
 from shortlist.tables.count import open_values
-from shortlist.tables.dialect import PLAIN
 from shortlist.tables.values import ValuePlan, ValueQuestion
 from shortlist.testing import seeded
 from tests.test_quantiles import made

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shortlist import tuning as tuning
     from shortlist.api import keys, quantile, quote, select, top_k
     from shortlist.audit import audit
+    from shortlist.errors import PrivacyWarning
     from shortlist.example import example
     from shortlist.pages.summary import risk
     from shortlist.planning import compare, epsilon_for, plan
@@ -44,6 +45,7 @@ __all__ = [
     "Ledger",
     "NegativeBinomial",
     "Poisson",
+    "PrivacyWarning",
     "PureDP",
     "Release",
     "Scores",
@@ -66,6 +68,7 @@ __all__ = [
 _HOMES = {
     "api": "keys quantile quote select top_k",
     "audit": "audit",
+    "errors": "PrivacyWarning",
     "example": "example",
     "pages.summary": "risk",
     "planning": "compare epsilon_for plan",

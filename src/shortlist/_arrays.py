@@ -47,14 +47,25 @@ ROWS = '; of the rows of a table name the columns too: $user="user_id", $item="f
 FrameKind = Literal["polars", "pandas", "pyarrow"]
 Engine = Literal["polars", "pandas", "pyarrow", "duckdb", "ibis", "spark"]
 FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
+ARROW = ("string", "large_string", "int64", "uint64", "bool", "date32[day]")
+FRAME_TYPES: dict[Engine, tuple[str, ...]] = {
+    "polars": ("String", "Int64", "UInt64", "Boolean", "Date"),
+    "pandas": ("str", "string", "object", "int64", "uint64", "bool", "Int64", "UInt64", "boolean",
+               *(f"{word}[pyarrow]" for word in ARROW)),
+    "pyarrow": ARROW,
+    "duckdb": ("VARCHAR", "BIGINT", "UBIGINT", "BOOLEAN", "DATE"),
+    "ibis": ("string", "int64", "uint64", "boolean", "date"),
+    "spark": ("string", "bigint", "boolean", "date"),
+}  # fmt: skip
+"""What an item column may be in each engine: a closed list, so that no name of a type can tell anything of the data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
     """The caller's own kind of frame, in words that are public and nothing but words.
 
-    `engine` is a library by name; `types` are its own names for the types of the item columns
-    (`shortlist.release_io` knows which there are), or none where they are to be told from the items.
+    `engine` is a library by name; `types` are its own names for the types of the item columns (`FRAME_TYPES`), or none
+    where they are to be told from the items.
     """
 
     engine: Engine
@@ -65,6 +76,11 @@ class Frame:
             raise ValueError(f"engine must be one of {', '.join(get_args(Engine))}")
         if type(self.types) is not tuple or not all(type(word) is str and len(word) <= 32 for word in self.types):
             raise ValueError('types must be a tuple of short words, for example ("int64",)')
+
+    @classmethod
+    def of(cls, engine: Engine, types: list[str]) -> Frame:
+        """Return a frame of these types; without the types if one of them is not on the list."""
+        return cls(engine, tuple(types) if set(types) <= set(FRAME_TYPES[engine]) else ())
 
 
 def find_frame_library() -> FrameKind:
@@ -109,7 +125,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
 def describe_type(value: object) -> str:
     """What kind of thing it is, as a part of a sentence.
 
-    >>> named_type(3), named_type("x"), named_type(None)
+    >>> describe_type(3), describe_type("x"), describe_type(None)
     ('an int', 'a str', 'None')
     """
     name = type(value).__name__

@@ -1,16 +1,19 @@
-"""Imports when they are needed, values that cannot change, and what process this is."""
+"""Imports when they are needed, values that cannot change, what process this is, and calls that do not fit."""
 
 from __future__ import annotations
 
 import os
 from _thread import RLock
 from dataclasses import FrozenInstanceError
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
+from inspect import CO_VARKEYWORDS
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 TYPE_CHECKING = False  # that of `typing`, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 IMPORTS = RLock()
 
@@ -57,6 +60,7 @@ def version() -> str:
 
 
 Record = TypeVar("Record")
+Called = TypeVar("Called", bound="Callable[..., Any]")
 Kind = TypeVar("Kind", bound=type)
 
 
@@ -102,3 +106,68 @@ def refuse_changes(kind: Kind, words: str) -> Kind:
     record: Any = kind
     record.__setattr__ = record.__delattr__ = refuse
     return kind
+
+
+EXAMPLES = {"k": "10", "user": '"user_id"', "item": '"film"', "epsilon": "1.0", "delta": "1e-6", "target": "0.99"}
+"""What is written for them, for example."""
+
+
+def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
+    """For a function: what is written and not known is refused with what to write instead, before anything else.
+
+    So is what is missing, and what was written without its name. Where the function takes words of every name, it
+    judges them by itself. `said` has what to say of some words.
+
+    >>> tea = kind_of_words("tea", milk="; there is none")(lambda cups, *, sugar=0: sugar)
+    >>> tea(1, sugr=1)
+    Traceback (most recent call last):
+    TypeError: tea knows no word 'sugr'; did you mean 'sugar'?
+    >>> tea(1, 2)
+    Traceback (most recent call last):
+    TypeError: tea takes cups alone without its name: write sugar=2, for example
+    >>> tea(sugar=1)
+    Traceback (most recent call last):
+    TypeError: tea needs cups: write cups=..., for example
+    """
+
+    def kind(function: Called) -> Called:
+        @wraps(function)
+        def call(*arguments: Any, **words: Any) -> Any:
+            try:
+                return function(*arguments, **words)
+            except TypeError as error:
+                trace = error.__traceback__
+                if trace is None or trace.tb_next is not None:  # of the function itself, which was called
+                    raise
+            raise TypeError(f"{name} {_explain_call(function, name, arguments, words, said)}")
+
+        return cast(Called, call)
+
+    return kind
+
+
+def _explain_call(function: Any, name: str, arguments: Any, words: dict[str, Any], said: dict[str, str]) -> str:
+    """Why a function cannot be called so; no value is shown but a number that goes by another name."""
+    other_word = lazy_import("shortlist._text", "other_word")
+    code = function.__code__
+    first = code.co_varnames[: code.co_argcount]
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    unknown = words.keys() - {*first, *named}
+    if unknown and not code.co_flags & CO_VARKEYWORDS:
+        word = min(unknown)
+        return f"knows no word {word!r}{said.get(word) or other_word(word, [*first, *named]) or f'; see help({name})'}"
+    own = [one for one in first if one != "self"]
+    given = len(arguments) - len(first) + len(own)
+    if given > len(own):
+        word = "epsilon" if "epsilon" in named and "epsilon" not in words else next(iter(named), "")
+        alone = f"takes {' and '.join(own)} alone without {'its name' if len(own) == 1 else 'their names'}"
+        number = arguments[len(first)]
+        value = f"{number}" if type(number) in (int, float) and word != "parallel" else EXAMPLES.get(word, "...")
+        return f"{alone if own else 'takes everything by name'}: write {word}={value}, for example"
+    optional = {*own[len(own) - len(function.__defaults__ or ()) :], *(function.__kwdefaults__ or {})}
+    missing = [one for one in (*own[given:], *named) if one not in optional and one not in words]
+    if missing:
+        written = ", ".join(f"{one}={EXAMPLES.get(one, '...')}" for one in missing)
+        return f"needs {' and '.join(missing)}: write {written}, for example"
+    twice = [one for one in own[:given] if one in words]
+    return f"has {' and '.join(twice)} twice, in its place and by name: write it once"

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import wraps
-from html import escape
-from inspect import CO_VARKEYWORDS
-from typing import Any, TypeVar, cast
+from typing import Any
 
 JOINERS = "\u200c\u200d"
 """Parts of words and of pictures in many scripts; they move nothing."""
@@ -24,14 +18,6 @@ NO_WIDTH = ("Mn", "Me", "Cf")
 
 STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's classes of control and format characters, half characters, and breaks of lines and paragraphs."""
-
-FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
-"""So begins what a spreadsheet computes, and which may call other programs; what stands in front may go away."""
-
-PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s&'\"]+", re.IGNORECASE)
-"""What stands behind a user's name in an address, and behind the word; as far as it may go."""
-
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def terminal_safe(text: str) -> str:
@@ -45,48 +31,11 @@ def terminal_safe(text: str) -> str:
     """
     if text.isprintable():  # almost all are
         return text
-    return "".join(letter if _shows(letter) else " " for letter in text)
+    return "".join(letter if is_shown(letter) else " " for letter in text)
 
 
-def without_passwords(text: str) -> str:
-    """The same where it repeats the address of a server, without what may be a password in it.
-
-    >>> without_passwords("there is no postgresql://anna:secret@db/base?password=secret&name=q4 here")
-    'there is no postgresql://anna:...@db/base?password=...&name=q4 here'
-    """
-    return PASSWORDS.sub(lambda match: f"{match[1]}...@" if match[1] else f"{match[2]}...", text)
-
-
-def _shows(letter: str) -> bool:
+def is_shown(letter: str) -> bool:
     return letter in JOINERS or unicodedata.category(letter) not in STEERING
-
-
-def label_text(label: object) -> str:
-    """A label as people read it: the columns of one that has several stand side by side."""
-    return " · ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def json_line(content: object, *, strict: bool = False) -> str:
-    """JSON on one line: letters of every script as they are, escapes for what steers a terminal instead of showing.
-
-    >>> json_line({"item": "映画 \u202e\x1b"})
-    '{"item": "映画 \\\\u202e\\\\u001b"}'
-    """
-    text = json.dumps(content, allow_nan=not strict, ensure_ascii=False)
-    if text.isprintable():
-        return text
-    return "".join(letter if _shows(letter) else json.dumps(letter)[1:-1] for letter in text)
-
-
-def as_sentence(text: str) -> str:
-    """With a capital letter, unless it begins with a name of Python's or of mathematics, and a full stop.
-
-    >>> as_sentence("values are noisy"), as_sentence("Really?"), as_sentence("k = 3: enough")
-    ('Values are noisy.', 'Really?', 'k = 3: enough.')
-    """
-    first = text.partition(" ")[0].rstrip(",:;")
-    whole = text[:1].upper() + text[1:] if first.isalpha() and first != "k" else text
-    return whole if whole.endswith((".", "?", "!")) else f"{whole}."
 
 
 def about(number: float) -> str:
@@ -106,42 +55,6 @@ def ordinal(n: int) -> str:
     """
     last = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     return f"{n:,}{'th' if n % 100 in (11, 12, 13) else last}"
-
-
-def page_safe(text: str) -> str:
-    """A text as part of an HTML page."""
-    return escape(terminal_safe(text))
-
-
-def spreadsheet_safe(cell: object) -> object:
-    """A cell of a CSV file that no spreadsheet takes for a formula: numbers and truth values stay what they are.
-
-    Text is made `terminal_safe`; if it then begins like a formula, an apostrophe goes in front, which spreadsheets read
-    as "this is text". Where a semicolon separates cells (as in many countries), so does a part after one. Text that is
-    a number is left alone.
-
-    >>> [spreadsheet_safe(cell) for cell in ("=1+1", "-5", -5, "@home", "tea")]
-    ["'=1+1", '-5', -5, "'@home", 'tea']
-    >>> spreadsheet_safe("tea; =1+1")
-    "tea;' =1+1"
-    """
-    if type(cell) in (int, float, bool, type(None)):
-        return cell
-    text = terminal_safe(str(cell))
-    return ";".join(f"'{part}" if _computes(part) else part for part in text.split(";"))
-
-
-def _computes(cell: str) -> bool:
-    return FORMULA.match(cell) is not None and not NUMBER.fullmatch(cell)
-
-
-def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
-    """A table as CSV, every cell `spreadsheet_safe`."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(map(spreadsheet_safe, columns))
-    writer.writerows(map(spreadsheet_safe, row) for row in zip(*columns.values(), strict=True))
-    return text.getvalue()
 
 
 NOISY = ("value", "margin", "gap")
@@ -225,15 +138,6 @@ def width(text: str) -> int:
     return len(text) + wide - none
 
 
-def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> str:
-    """A table of these texts as part of a page, and lines below it."""
-    head = "".join(f"<th>{page_safe(name)}</th>" for name in columns)
-    rows = zip(*columns.values(), strict=True)
-    body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    below = "".join(f"<p>{page_safe(line)}</p>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
-
-
 def suggest(word: str, known: Iterable[str]) -> str:
     """What somebody may have meant who wrote `word`, as the end of a sentence; empty if nothing is near.
 
@@ -290,68 +194,3 @@ def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> st
         return blanks + cell if end else cell + blanks
 
     return "\n".join("  ".join(map(align, row, widths, ends)).rstrip() for row in rows)
-
-
-Called = TypeVar("Called", bound=Callable[..., Any])
-EXAMPLES = {"k": "10", "user": '"user_id"', "item": '"film"', "epsilon": "1.0", "delta": "1e-6", "target": "0.99"}
-"""What is written for them, for example."""
-
-
-def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
-    """For a function: what is written and not known is refused with what to write instead, before anything else.
-
-    So is what is missing, and what was written without its name. Where the function takes words of every name, it
-    judges them by itself. `said` has what to say of some words.
-
-    >>> tea = kind_of_words("tea", milk="; there is none")(lambda cups, *, sugar=0: sugar)
-    >>> tea(1, sugr=1)
-    Traceback (most recent call last):
-    TypeError: tea knows no word 'sugr'; did you mean 'sugar'?
-    >>> tea(1, 2)
-    Traceback (most recent call last):
-    TypeError: tea takes cups alone without its name: write sugar=2, for example
-    >>> tea(sugar=1)
-    Traceback (most recent call last):
-    TypeError: tea needs cups: write cups=..., for example
-    """
-
-    def kind(function: Called) -> Called:
-        @wraps(function)
-        def call(*arguments: Any, **words: Any) -> Any:
-            try:
-                return function(*arguments, **words)
-            except TypeError as error:
-                trace = error.__traceback__
-                if trace is None or trace.tb_next is not None:  # of the function itself, which was called
-                    raise
-            raise TypeError(f"{name} {_explain_call(function, name, arguments, words, said)}")
-
-        return cast(Called, call)
-
-    return kind
-
-
-def _explain_call(function: Any, name: str, arguments: Any, words: dict[str, Any], said: dict[str, str]) -> str:
-    """Why a function cannot be called so; no value is shown but a number that goes by another name."""
-    code = function.__code__
-    first = code.co_varnames[: code.co_argcount]
-    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    unknown = words.keys() - {*first, *named}
-    if unknown and not code.co_flags & CO_VARKEYWORDS:
-        word = min(unknown)
-        return f"knows no word {word!r}{said.get(word) or other_word(word, [*first, *named]) or f'; see help({name})'}"
-    own = [one for one in first if one != "self"]
-    given = len(arguments) - len(first) + len(own)
-    if given > len(own):
-        word = "epsilon" if "epsilon" in named and "epsilon" not in words else next(iter(named), "")
-        alone = f"takes {' and '.join(own)} alone without {'its name' if len(own) == 1 else 'their names'}"
-        number = arguments[len(first)]
-        value = f"{number}" if type(number) in (int, float) and word != "parallel" else EXAMPLES.get(word, "...")
-        return f"{alone if own else 'takes everything by name'}: write {word}={value}, for example"
-    optional = {*own[len(own) - len(function.__defaults__ or ()) :], *(function.__kwdefaults__ or {})}
-    missing = [one for one in (*own[given:], *named) if one not in optional and one not in words]
-    if missing:
-        written = ", ".join(f"{one}={EXAMPLES.get(one, '...')}" for one in missing)
-        return f"needs {' and '.join(missing)}: write {written}, for example"
-    twice = [one for one in own[:given] if one in words]
-    return f"has {' and '.join(twice)} twice, in its place and by name: write it once"

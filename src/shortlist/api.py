@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any, TypedDict, Unpack, cast, overload
 
 from shortlist._arrays import check_flag
-from shortlist._text import kind_of_words
+from shortlist._runtime import kind_of_words
 from shortlist.execute import execute, quote_query
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import Guarantee, Ledger

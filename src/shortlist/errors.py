@@ -64,7 +64,23 @@ class Text(str):
 
 
 class PrivacyWarning(UserWarning):
-    """A choice that may protect less than intended. Its argument is plain text; `text` keeps the marks."""
+    """Warn of a choice that may protect less than intended, or of a refund that was lost.
+
+    Parameters
+    ----------
+    text
+        What is wrong and what to write instead. `str(warning)` is plain text.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import shortlist as sl
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", sl.PrivacyWarning)
+    ...     release = sl.select([1, 2], epsilon=40.0, monotone=True)
+    >>> caught[0].category.__name__
+    'PrivacyWarning'
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__("".join(text))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.checks import number
+from shortlist.accounting.guarantees import number
 from shortlist.exact.geometric import Geometric
 from shortlist.exact.reals import ball, floor_to_float, to_float
 from shortlist.exact.search import bisect, halvings, whole_numbers, within_ratio

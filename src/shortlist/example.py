@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import FRAMES, Floats, Frame, Indices
-from shortlist._files import write_table, write_text
-from shortlist.release_io import make_frame
+from shortlist.release_io import make_frame, write_table, write_text
 from shortlist.sampling.entropy import Seeded
 
 USERS, ROWS, FILMS = 3_000, 40_000, 200

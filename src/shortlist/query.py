@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 from shortlist._arrays import check_flag
 from shortlist._runtime import set_fields
 from shortlist._text import other_word
-from shortlist.accounting.checks import number
+from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import ScoresOptions
 

@@ -6,29 +6,19 @@ import datetime
 import enum
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from shortlist._arrays import Frame, find_frame_library
-from shortlist._files import json_path, path_text, write_text
 from shortlist._runtime import forward, lazy_import, refuse_changes, replace_fields
 from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, EndedGaps, Margin, ThresholdGaps, UpperBound, check_measurements
-from shortlist.release_io import (
-    NUMBER_COLUMNS,
-    item_columns,
-    make_frame,
-    mark_pickles,
-    own_names,
-    read_groups,
-    read_release,
-    refuse_old_pickles,
-    write_release,
-)
 from shortlist.sampling.entropy import SECURE, Source, WordStream, shuffle
 
 if TYPE_CHECKING:
@@ -37,6 +27,76 @@ if TYPE_CHECKING:
     from shortlist.accounting.guarantees import Guarantee
     from shortlist.estimates import LowerBound
     from shortlist.ledger.ledger import Receipt
+
+NUMBER_COLUMNS = ("rank", "q", "value", "margin", "gap")
+"""The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
+
+
+def own_names(names: Sequence[str], taken: Collection[str], prefix: str) -> list[str]:
+    """Return the names of columns, those that are ours or taken with a prefix."""
+    own: list[str] = []
+    for column in names:
+        name = column
+        while name in (*NUMBER_COLUMNS, *taken, *own):
+            name = f"{prefix} {name}"
+        own.append(name)
+    return own
+
+
+def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """The parts of each item under the names of their columns, which are none of ours."""
+    return {name: [item[n] for item in items] for n, name in enumerate(own_names(names, (), "item"))}
+
+
+REFUSED = (
+    "this release was pickled by another version of shortlist, whose pickles may hold private data: read it with that "
+    "version, and keep releases with release.save() instead"
+)
+
+
+PICKLED = "shortlist release 2"
+"""How a pickle's content is laid out: 1 had no `extras`, and 0.1.0 had no such mark."""
+
+
+def mark_pickles(kind: Any) -> None:
+    """Give a frozen dataclass a pickle of all its fields under our mark; what has another, or other fields, is refused.
+
+    What is read is checked as what is made: by `__post_init__`.
+    """
+    names = [one.name for one in fields(kind)]
+
+    def state(self: Any) -> tuple[str, dict[str, Any]]:
+        return PICKLED, {name: getattr(self, name) for name in names}
+
+    def set_state(self: Any, read: object) -> None:
+        match read:
+            case (str(form), dict(content)) if form == PICKLED and set(content) == set(names):
+                for name, value in content.items():
+                    object.__setattr__(self, name, value)
+                self.__post_init__()
+            case _:
+                raise ValueError(REFUSED)
+
+    kind.__getstate__, kind.__setstate__ = state, set_state
+
+
+class OfAnotherVersion:
+    """In place of a class that has moved: a pickle that asks for it is an old one."""
+
+    def __new__(cls) -> NoReturn:
+        raise ValueError(REFUSED)
+
+    def __setstate__(self, state: object) -> NoReturn:
+        raise ValueError(REFUSED)
+
+
+def refuse_old_pickles() -> None:
+    """Let a pickle find the guarantees of 0.1.0 where they were, or it would end before anybody could say why."""
+    place = ModuleType("shortlist.privacy.guarantees", "Where guarantees stood in 0.1.0.")
+    for name in ("ApproxDP", "Composition", "PureDP", "ZCDP"):
+        setattr(place, name, OfAnotherVersion)
+    sys.modules.setdefault(place.__name__, place)
+
 
 PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None)))
 
@@ -249,7 +309,8 @@ class Readable:
         place for it: `attrs["shortlist"]` in pandas, the metadata of the schema in pyarrow, that of every column in
         Spark. polars, DuckDB and Ibis have none.
         """
-        return make_frame(self.columns(), self.frame or Frame(find_frame_library()), self.note)
+        frame = self.frame or Frame(find_frame_library())
+        return lazy_import("shortlist.release_io", "make_frame")(self.columns(), frame, self.note)
 
     def to_json(self) -> str:
         """Everything in it as one line of JSON, for `from_json` (docs/release-format.md). Labels keep their types.
@@ -266,7 +327,7 @@ class Readable:
         >>> sl.Release.from_json(release.to_json()) == release
         True
         """
-        return write_release(self)
+        return str(lazy_import("shortlist.release_io", "write_release")(self))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -281,7 +342,7 @@ class Readable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file for `load`: whole or not at all, and a new one for its owner alone."""
-        write_text(json_path(path, self.EXAMPLE), self.to_json() + "\n")
+        lazy_import("shortlist.release_io", "save_release")(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -294,7 +355,7 @@ class Readable:
         ValueError
             in one sentence, if it is no release, is damaged, or is of a version that is not known here.
         """
-        with open(path_text(path, cls.EXAMPLE), "rb") as file:
+        with open(lazy_import("shortlist.release_io", "path_text")(path, cls.EXAMPLE), "rb") as file:
             return cls.from_json(file.read())
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
@@ -575,7 +636,7 @@ class Release(Readable):
 
     @classmethod
     def _read(cls, text: object) -> Self:
-        return cls._of(read_release(text))
+        return cls._of(lazy_import("shortlist.release_io", "read_release")(text))
 
     @classmethod
     def _of(cls, content: dict[str, Any]) -> Self:
@@ -680,7 +741,7 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
 
     @classmethod
     def _read(cls, text: object) -> Self:
-        content = read_groups(text)
+        content = lazy_import("shortlist.release_io", "read_groups")(text)
         return cls(**content | {"releases": {key: Release._of(one) for key, one in content["releases"]}})
 
     def plot(self) -> list[Axes]:

@@ -1,20 +1,25 @@
-"""Releases as JSON and as data frames of the caller's kind; and from JSON back."""
+"""Releases as JSON, as data frames of the caller's kind and as files, and from JSON back; files are written whole."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import datetime
+import io
 import json
 import math
-import sys
+import os
+import re
+import secrets
+import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from types import ModuleType
 from typing import Any, NoReturn
 
-from shortlist._arrays import FRAMES, Engine, Frame
-from shortlist._files import unnest
+from shortlist._arrays import FRAME_TYPES, FRAMES, Engine, Frame
+from shortlist._files import literal, note_temporary, quote_name, remove, unnest
 from shortlist._runtime import lazy_import
-from shortlist._text import json_line
+from shortlist._text import JOINERS, is_shown, terminal_safe
 from shortlist.accounting.guarantees import (
     ZCDP,
     ApproxDP,
@@ -26,9 +31,11 @@ from shortlist.accounting.guarantees import (
     RenyiDP,
     ThinnedRange,
 )
+from shortlist.errors import bad_type
 from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
+from shortlist.release import NUMBER_COLUMNS
 
 DEEPEST = 8
 """Tuples in tuples in a label."""
@@ -311,56 +318,6 @@ def one_of(what: str, records: Mapping[type, Codec]) -> Codec:
     return Codec(write, read)
 
 
-REFUSED = (
-    "this release was pickled by another version of shortlist, whose pickles may hold private data: read it with that "
-    "version, and keep releases with release.save() instead"
-)
-
-
-PICKLED = "shortlist release 2"
-"""How a pickle's content is laid out: 1 had no `extras`, and 0.1.0 had no such mark."""
-
-
-def mark_pickles(kind: Any) -> None:
-    """Give a frozen dataclass a pickle of all its fields under our mark; what has another, or other fields, is refused.
-
-    What is read is checked as what is made: by `__post_init__`.
-    """
-    names = [one.name for one in fields(kind)]
-
-    def state(self: Any) -> tuple[str, dict[str, Any]]:
-        return PICKLED, {name: getattr(self, name) for name in names}
-
-    def set_state(self: Any, read: object) -> None:
-        match read:
-            case (str(form), dict(content)) if form == PICKLED and set(content) == set(names):
-                for name, value in content.items():
-                    object.__setattr__(self, name, value)
-                self.__post_init__()
-            case _:
-                raise ValueError(REFUSED)
-
-    kind.__getstate__, kind.__setstate__ = state, set_state
-
-
-class OfAnotherVersion:
-    """In place of a class that has moved: a pickle that asks for it is an old one."""
-
-    def __new__(cls) -> NoReturn:
-        raise ValueError(REFUSED)
-
-    def __setstate__(self, state: object) -> NoReturn:
-        raise ValueError(REFUSED)
-
-
-def refuse_old_pickles() -> None:
-    """Let a pickle find the guarantees of 0.1.0 where they were, or it would end before anybody could say why."""
-    place = ModuleType("shortlist.privacy.guarantees", "Where guarantees stood in 0.1.0.")
-    for name in ("ApproxDP", "Composition", "PureDP", "ZCDP"):
-        setattr(place, name, OfAnotherVersion)
-    sys.modules.setdefault(place.__name__, place)
-
-
 VERSION = 1
 
 
@@ -576,21 +533,6 @@ def _check_agreement(fields: Mapping[str, Any]) -> None:
         raise Damaged("evidence does not have a law for each item")
 
 
-NUMBER_COLUMNS = ("rank", "q", "value", "margin", "gap")
-"""The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
-
-ARROW = ("string", "large_string", "int64", "uint64", "bool", "date32[day]")
-TYPES: dict[Engine, Collection[str]] = {
-    "polars": ("String", "Int64", "UInt64", "Boolean", "Date"),
-    "pandas": ("str", "string", "object", "int64", "uint64", "bool", "Int64", "UInt64", "boolean",
-               *(f"{word}[pyarrow]" for word in ARROW)),
-    "pyarrow": ARROW,
-    "duckdb": ("VARCHAR", "BIGINT", "UBIGINT", "BOOLEAN", "DATE"),
-    "ibis": ("string", "int64", "uint64", "boolean", "date"),
-    "spark": ("string", "bigint", "boolean", "date"),
-}  # fmt: skip
-"""What an item column may be in each engine: a closed list, so that no name of a type can tell anything of the data."""
-
 WIDTHS: dict[Engine, tuple[str, str, str]] = {
     "polars": ("Int64", "Float64", "Date"), "pandas": ("int64", "float64", "object"),
     "pyarrow": ("int64", "float64", "date32[day]"), "duckdb": ("BIGINT", "DOUBLE", "DATE"),
@@ -602,11 +544,6 @@ Columns = Mapping[str, list[Any]]
 Types = Mapping[str, str]
 
 
-def own_frame(engine: Engine, types: list[str]) -> Frame:
-    """The words for a frame of these types; without the types if one of them is not on the list."""
-    return Frame(engine, tuple(types) if set(types) <= set(TYPES[engine]) else ())
-
-
 def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     """The columns as a frame of that kind, the items in their own types where those are known.
 
@@ -616,7 +553,7 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     """
     parts = [name for name in columns if name not in NUMBER_COLUMNS]
     may_guess = frame.engine in FRAMES and not frame.types
-    if not set(frame.types) <= set(TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
+    if not set(frame.types) <= set(FRAME_TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
         raise ValueError("the frame of this release has a type that this version does not know; read .columns()")
     whole, real, day = WIDTHS[frame.engine]
     types = {name: whole if name == "rank" else real for name in columns if name in NUMBER_COLUMNS}
@@ -639,22 +576,6 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
 def attach_note(table: Any, engine: Engine, note: str) -> Any:
     """The table with a note in its metadata, under our name; as it is where its kind has no place for one."""
     return NOTED[engine](table, note) if note and engine in NOTED else table
-
-
-def own_names(names: Sequence[str], taken: Collection[str], prefix: str) -> list[str]:
-    """Return the names of columns, those that are ours or taken with a prefix."""
-    own: list[str] = []
-    for column in names:
-        name = column
-        while name in (*NUMBER_COLUMNS, *taken, *own):
-            name = f"{prefix} {name}"
-        own.append(name)
-    return own
-
-
-def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    """The parts of each item under the names of their columns, which are none of ours."""
-    return {name: [item[n] for item in items] for n, name in enumerate(own_names(names, (), "item"))}
 
 
 def _uniform(columns: Columns, types: Types) -> Columns:
@@ -753,3 +674,275 @@ NAME = "shortlist"
 """Under which the note stands, as in parquet files of the command line."""
 NOTED: dict[Engine, Callable[[Any, str], Any]] = {"pandas": _in_pandas, "pyarrow": _in_pyarrow, "spark": _in_spark}
 """Kinds of frames that have metadata. polars, DuckDB and Ibis have none: there `release.note` has the words."""
+
+
+FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
+"""So begins what a spreadsheet computes, and which may call other programs; what stands in front may go away."""
+
+
+DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def label_text(label: object) -> str:
+    """A label as people read it: the columns of one that has several stand side by side."""
+    return " · ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def json_line(content: object, *, strict: bool = False) -> str:
+    """JSON on one line: letters of every script as they are, escapes for what steers a terminal instead of showing.
+
+    >>> json_line({"item": "映画 \u202e\x1b"})
+    '{"item": "映画 \\\\u202e\\\\u001b"}'
+    """
+    text = json.dumps(content, allow_nan=not strict, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return "".join(letter if is_shown(letter) else json.dumps(letter)[1:-1] for letter in text)
+
+
+def spreadsheet_safe(cell: object) -> object:
+    """A cell of a CSV file that no spreadsheet takes for a formula: numbers and truth values stay what they are.
+
+    Text is made `terminal_safe`; if it then begins like a formula, an apostrophe goes in front, which spreadsheets read
+    as "this is text". Where a semicolon separates cells (as in many countries), so does a part after one. Text that is
+    a number is left alone.
+
+    >>> [spreadsheet_safe(cell) for cell in ("=1+1", "-5", -5, "@home", "tea")]
+    ["'=1+1", '-5', -5, "'@home", 'tea']
+    >>> spreadsheet_safe("tea; =1+1")
+    "tea;' =1+1"
+    """
+    if type(cell) in (int, float, bool, type(None)):
+        return cell
+    text = terminal_safe(str(cell))
+    return ";".join(f"'{part}" if _computes(part) else part for part in text.split(";"))
+
+
+def _computes(cell: str) -> bool:
+    return FORMULA.match(cell) is not None and not DECIMAL.fullmatch(cell)
+
+
+def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
+    """A table as CSV, every cell `spreadsheet_safe`."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(map(spreadsheet_safe, columns))
+    writer.writerows(map(spreadsheet_safe, row) for row in zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+OTHERS = (".csv", ".tsv", ".parquet", ".xlsx", ".html", ".png", ".svg", ".pdf")
+"""Endings of what is no JSON."""
+
+
+def write_whole(path: str, write: Callable[[str], None], *, private: bool = True) -> None:
+    """Write a file as a whole: whoever looks finds what was there before or all of the new one, and nothing beside it.
+
+    A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. In a folder in which
+    anybody may make files, such as /tmp, links and files of other users are refused. The name is on the disk when this
+    returns.
+
+    Parameters
+    ----------
+    path
+        Where the file belongs.
+    write
+        Writes it, given the path of a draft in the same folder that ends as `path` does; the draft is there and empty.
+    private
+        Whether only its owner may read a new file (0600); otherwise its mode is the ordinary one.
+
+    Raises
+    ------
+    OSError
+        If the path is not a regular file, or another user planted it; whatever `write` raises. The old
+        file is then as it was.
+    """
+    target = resolve_target(path)
+    mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
+    folder, name = os.path.split(target)
+    draft = os.path.join(folder, f".shortlist-{secrets.token_hex(8)}-{name[-32:]}")
+    note_temporary(draft)
+    try:
+        hidden = private or mode is not None
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if hidden else 0o666))
+        write(draft)
+        _sync(draft, os.O_RDWR)
+        if mode is not None:
+            os.chmod(draft, mode)
+        os.replace(draft, target)
+        with contextlib.suppress(OSError):  # not every system syncs folders
+            _sync(folder, os.O_RDONLY)
+    finally:
+        remove(draft)  # it has its name by now, or must go
+
+
+def write_text(path: str, text: str, *, private: bool = True) -> None:
+    """`write_whole` for a text in UTF-8."""
+
+    def write(draft: str) -> None:
+        with open(draft, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+    write_whole(path, write, private=private)
+
+
+def path_text(path: str | os.PathLike[str], example: str) -> str:
+    """A path as text; `example` is what to write instead of something else."""
+    if not isinstance(name := os.fspath(path), str):
+        raise bad_type(f'$path must be text, for example "{example}"')
+    return name
+
+
+def json_path(path: str | os.PathLike[str], example: str) -> str:
+    """A path for JSON as text; one whose ending says that it is something else is refused."""
+    name = path_text(path, example)
+    if name.lower().endswith(OTHERS):
+        raise ValueError(
+            f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
+        )
+    return name
+
+
+def resolve_target(path: str) -> str:
+    """The regular file to be replaced or made, links followed.
+
+    Raises
+    ------
+    OSError
+        If such a file cannot be made.
+    """
+    _check_planted(path)
+    target = os.path.realpath(path)
+    if os.path.islink(target):
+        raise OSError(f"{path} is a link that leads back to itself; name the file that is meant")
+    if not os.path.isdir(os.path.dirname(target)):
+        raise FileNotFoundError(f"{path} cannot be written: its folder is not there; make that first")
+    if os.path.lexists(target) and not os.path.isfile(target):
+        raise OSError(f"{path} is no regular file; name one, or a new one")
+    return target
+
+
+MOST_LINKS = 40
+"""Links on the way to one file; Linux follows as many."""
+
+
+def _check_planted(path: str) -> None:
+    """Refuse a path that leads over a link, or to a file, that another user made where anybody may make files.
+
+    Such a link could lead to a file of ours, which would be replaced. Linux itself does not follow them in /tmp
+    (`fs.protected_symlinks`), but it follows what `realpath` makes of them.
+    """
+    if not hasattr(os, "geteuid"):
+        return
+    here, rest, links = os.sep, os.path.join(os.getcwd(), path).split(os.sep)[::-1], 0
+    while rest:
+        part = rest.pop()
+        if part == os.pardir:
+            here = os.path.dirname(here)
+        if part in ("", os.curdir, os.pardir):
+            continue
+        place = os.path.join(here, part)
+        try:
+            facts = os.lstat(place)
+        except OSError:
+            return  # it is not there, or not for us to see
+        link = stat.S_ISLNK(facts.st_mode)
+        if (link or not rest) and _is_planted(here, facts):
+            what = "a link" if link else "a file"
+            raise PermissionError(
+                f"{path} leads to {what} that another user made in {here}, where anybody may make files; name a file "
+                "in a folder of your own"
+            )
+        if not link:
+            here = place
+        elif (links := links + 1) > MOST_LINKS:
+            return  # `realpath` finds out where it ends, if it does
+        else:
+            target = os.readlink(place)
+            here = os.sep if os.path.isabs(target) else here
+            rest += target.split(os.sep)[::-1]
+
+
+def _is_planted(folder: str, facts: os.stat_result) -> bool:
+    """Whether neither this user, nor root, nor the folder's owner made it, in a folder like /tmp."""
+    over = os.stat(folder)
+    shared = over.st_mode & stat.S_ISVTX and over.st_mode & stat.S_IWOTH
+    return bool(shared) and facts.st_uid not in (os.geteuid(), 0, over.st_uid)
+
+
+def _sync(path: str, how: int) -> None:
+    handle = os.open(path, how)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def save_release(release: Any, path: str | os.PathLike[str]) -> None:
+    """Write a release to a file that `load` reads."""
+    write_text(json_path(path, release.EXAMPLE), write_release(release) + "\n")
+
+
+def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True, note: str = "") -> None:
+    """A table as CSV or parquet, for its owner alone if the file is new and `private`.
+
+    The `note` goes into the metadata of parquet. CSV has no place for it, and a comment would be a row to most who read
+    it: it goes into a file beside (`metadata_path`).
+    """
+    as_csv = path.lower().endswith(".csv")
+
+    def write(draft: str) -> None:
+        _write_csv(draft, columns) if as_csv else _write_parquet(draft, columns, note)
+
+    write_whole(path, write, private=private)
+    if as_csv and note:
+        write_text(metadata_path(path), _csvw_metadata(path, columns, note), private=private)
+
+
+def metadata_path(path: str) -> str:
+    """Where readers of "CSV on the Web" look for what belongs to a CSV file.
+
+    >>> metadata_path("list.csv")
+    'list.csv-metadata.json'
+    """
+    return f"{path}-metadata.json"
+
+
+def _csvw_metadata(path: str, columns: dict[str, list[Any]], note: str) -> str:
+    words = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": os.path.basename(path),
+        "dc:description": note,
+        "tableSchema": {"columns": [{"titles": str(spreadsheet_safe(name))} for name in columns]},
+    }
+    return f"{json_line(words)}\n"
+
+
+KINDS = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime.date: "DATE"}
+
+
+def _kind(cells: list[Any]) -> str:
+    """The type of a column, as the table had it that was counted."""
+    types = {type(cell) for cell in cells}
+    kind = KINDS.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
+    return "UBIGINT" if kind == "BIGINT" and max(cells) >= 2**63 else kind
+
+
+def _write_csv(path: str, columns: dict[str, list[Any]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.write(csv_table(columns))
+
+
+def _write_parquet(path: str, columns: dict[str, list[Any]], note: str) -> None:
+    import duckdb
+
+    parts = [
+        unnest(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {quote_name(column)}"
+        for column, cells in columns.items()
+    ]
+    some = "" if all(columns.values()) else " LIMIT 0"
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(
+            f"COPY (SELECT {', '.join(parts)}{some}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false"
+            f"{f', KV_METADATA {{shortlist: {literal(note)}}}' if note else ''})"
+        )

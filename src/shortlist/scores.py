@@ -28,8 +28,7 @@ from shortlist._arrays import (
     check_flag,
     unpack,
 )
-from shortlist._runtime import forward, replace_fields, set_fields
-from shortlist._text import kind_of_words
+from shortlist._runtime import forward, kind_of_words, replace_fields, set_fields
 from shortlist.errors import Text, bad_type, bad_value
 
 Neighbours = Literal["add-remove", "replace"]

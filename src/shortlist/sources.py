@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Frame, attempt, unpack
-from shortlist.choose import Facts
 from shortlist.errors import bad_type, bad_value
+from shortlist.execute import Facts
 from shortlist.mechanisms.partition import Recounted
 from shortlist.query import OPTIONS, Query
 from shortlist.scores import Grid, GroupedScores, Scores, Votes
+from shortlist.tables.columns import PLAIN, TextForm, check_public_list, list_in_words
 from shortlist.tables.count import (
     OpenTable,
     OpenValues,
@@ -32,9 +33,7 @@ from shortlist.tables.count import (
     open_values,
     schema_of_groups,
 )
-from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.files import check_public, rows_of_file
-from shortlist.tables.public_lists import check_public_list, list_in_words
 from shortlist.tables.question import Grouping, Question, plain_key
 from shortlist.tables.values import FIRST_DAY, Placed, ValueQuestion, add_places
 
@@ -45,6 +44,13 @@ def _open(query: Query, question: Question, candidates: object) -> OpenTable:
     """Check what is asked of a table, as far as the words tell."""
     reading: dict[str, Any] = {"memory": query.memory, "multiline": query.multiline, "separator": query.separator}
     return open_table(query.source, question, candidates, unit=query.unit, **reading)
+
+
+def _read_once(listed: object) -> object:
+    """Return the same public list, or a list for each group, that can be read twice: counted by and noted."""
+    if isinstance(listed, Mapping):
+        return {key: _read_once(one) for key, one in listed.items()}
+    return list(listed) if isinstance(listed, Iterator) else listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +83,7 @@ class Table:
         check_public_list("groups", query.groups, rows)
         columns = query.user, query.item, query.value, query.clip, query.most, query.where
         question = Question.of(*columns, query.by, query.groups, query.groups_per_user)
-        listed = query.candidates
-        listed = list(listed) if isinstance(listed, Iterator) else listed  # it is read twice
+        listed = _read_once(query.candidates)
         table = _open(query, question, listed)
         if isinstance(listed, str | os.PathLike) and isinstance(rows, str | os.PathLike):
             check_public(os.fspath(listed), os.fspath(rows), question.user)

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.checks import count, number, up
-from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_total, thinning_total, whole_profile
+from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_total, thinning_total
 from shortlist.accounting.curves import (
     COARSE,
     ULP,
@@ -35,8 +34,10 @@ from shortlist.accounting.curves import (
     renyi_profile,
     symmetric,
     two_point,
+    up,
 )
-from shortlist.accounting.guarantees import Guarantee
+from shortlist.accounting.guarantees import Guarantee, count, number
+from shortlist.bounds import whole_profile
 from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import bisect, neighbours
 from shortlist.release_io import GUARANTEES, WHOLE, Codec, list_of, one_of, pair, record

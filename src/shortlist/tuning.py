@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import Any, Self
 
 from shortlist import release_io as io
-from shortlist._files import path_text, write_text
-from shortlist._text import html_table, json_line, terminal_safe, text_table
+from shortlist._text import terminal_safe, text_table
 from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
+from shortlist.pages.theme import html_table
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
+from shortlist.release_io import json_line, path_text, write_text
 from shortlist.sampling.entropy import Source, WordStream
 from shortlist.tuned import (
     MOST_RUNS,

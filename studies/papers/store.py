@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import shortlist
-from shortlist._files import write_text, write_whole
 from shortlist._runtime import version
+from shortlist.release_io import write_text, write_whole
 from studies.papers.data import data_file
 from studies.papers.experiment import Columns, Difference, Experiment, Line, Paper, Result, Setting, said
 from studies.papers.figures import stamp

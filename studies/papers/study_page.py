@@ -7,9 +7,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shortlist._files import write_text
 from shortlist._runtime import version
 from shortlist.pages.theme import page, table
+from shortlist.release_io import write_text
 from studies.papers.errata import RIGHT, Erratum, errata, is_grave
 from studies.papers.experiment import PAPERS
 from studies.papers.explore import log_factorials, tables

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
-from shortlist.accounting import guarantees
+from shortlist import bounds as beyond
 from shortlist.audit import alike, certify, prove
 from shortlist.mechanisms import NoisyMax, OneshotTopK, TopKWithGaps
 from shortlist.privacy import (
@@ -104,7 +104,7 @@ def test_delta_of_a_group_is_reached():
     reached = hockey(laws[0], laws[-1], group.epsilon)
     assert reached == pytest.approx(group.delta, rel=1e-9)
     assert reached > size * delta
-    assert guarantees.delta_of_group(epsilon, delta, size) >= reached * (1 - 1e-12)
+    assert beyond.delta_of_group(epsilon, delta, size) >= reached * (1 - 1e-12)
 
 
 def renyi(p, q, a):
@@ -119,7 +119,7 @@ def test_divergences_of_a_group_hold_on_chains():
         laws = rng.dirichlet(np.full(4, 0.5), size=4) * 0.9 + 0.025
         steps = list(pairwise(laws))
         one = tuple(max(renyi(p, q, a) for p, q in [*steps, *((q, p) for p, q in steps)]) for a in orders)
-        places, bounds = guarantees.renyi_of_group(orders, one, 3)
+        places, bounds = beyond.renyi_of_group(orders, one, 3)
         for a, bound in zip(places, bounds, strict=True):
             assert renyi(laws[0], laws[-1], a) <= bound
             broken += renyi(laws[0], laws[-1], a) > 3 * one[orders.index(a)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shortlist import tuned
+from shortlist import bounds, tuned
 from shortlist.accounting import compose
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
 
@@ -11,7 +11,7 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
 @pytest.mark.parametrize("base", [ZCDP(0.5), PureDP(1.0), ApproxDP(0.5, 1e-6), BoundedRange(0.3).repeat(5)])
 def test_the_lowest_half_planes_are_as_low_as_all(base):
     charges, x = base.curves(), np.concatenate([np.linspace(0, 1, 500), np.geomspace(1e-14, 1, 300)])
-    c, d = tuned.half_planes(compose.whole_profile(charges), compose.pure_total(charges), compose.renyi_total(charges))
+    c, d = tuned.half_planes(bounds.whole_profile(charges), compose.pure_total(charges), compose.renyi_total(charges))
     every = np.minimum((c[:, None] + d[:, None] * x).min(axis=0), 1.0)
     assert np.array_equal(tuned.Region.of(c, d).largest(x), every)
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from shortlist import Ledger
-from shortlist.accounting import checks
+from shortlist.accounting import curves as checks
 from shortlist.ledger.filter import cost_of
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from tests.helpers.inside import range_rho

@@ -1,6 +1,9 @@
 """Of pairs that are alike the box compares one: that loses nothing, and a law that minds names is not spared."""
 
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from flint import arb
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit import Law, alike, certify, neighbours, prove, prove_mechanism
+from shortlist.audit.attack import default_pairs
 from shortlist.mechanisms import (
     CanonicalTopK,
     GumbelTopKValues,
@@ -18,6 +22,7 @@ from shortlist.mechanisms import (
     NoisyMax,
     OneshotTopK,
     SparseVector,
+    StableTopK,
     TopKWithGaps,
 )
 
@@ -84,7 +89,7 @@ def test_a_large_divergence_is_still_found():
 
 
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
-@pytest.mark.parametrize("sensitivity", [2, 0.5, (0, 3), (1, 2)], ids=str)
+@pytest.mark.parametrize("sensitivity", [2, 0.5, (0, 3), (1, 2), Fraction(1, 3), (Decimal("0.5"), 2)], ids=str)
 def test_neighbors_move_as_far_as_the_scores_say(sensitivity, monotone):
     """Some pair reaches the promise, none breaks it, and the noise for smaller steps is refuted."""
     box: dict[str, Any] = {"d": 3, "top": 1, "monotone": monotone, "sensitivity": sensitivity}
@@ -102,3 +107,27 @@ def test_an_attack_moves_scores_as_far_as_they_say():
     words: dict[str, Any] = {"claim": PureDP(1.0), "trials": 40_000, "seed": 1, "workers": 1}
     assert not sl.audit(steep, **words).violated
     assert sl.audit(steep, **words, sensitivity=2).violated
+
+
+def test_a_sensitivity_is_refused_where_neighbors_are_people():
+    """They move each count by 1: with noise for another step, half of it was proved, and the right one convicted."""
+    mechanism = StableTopK(k=1, epsilon=2.0, delta=0.1)
+    assert prove_mechanism(mechanism, sensitivity=1.0).holds
+    for words in ({"sensitivity": 2, "claim": ApproxDP(1.0, 0.1)}, {"sensitivity": 0.5}):
+        with pytest.raises(ValueError, match="leave sensitivity= out"):
+            prove_mechanism(mechanism, **words)
+        with pytest.raises(ValueError, match="leave sensitivity= out"):
+            sl.audit(mechanism, **words, trials=1_000, workers=1)
+
+
+def test_draws_of_another_sensitivity_are_not_resumed(tmp_path):
+    words: dict[str, Any] = {"pairs": [((0, 0), (0, 1))], "trials": 2_000, "workers": 1, "resume": tmp_path / "notes"}
+    sl.audit(NoisyMax(epsilon=1.0), **words)
+    with pytest.raises(ValueError, match="another audit"):
+        sl.audit(NoisyMax(epsilon=1.0), **words, sensitivity=2)
+
+
+def test_an_attack_with_a_pair_tries_the_larger_steps_first():
+    """Few pairs of neighbors are looked at: smaller steps in each direction would take the places of other shapes."""
+    pairs = [islice(default_pairs(NoisyMax(epsilon=1.0), 3, monotone=True, sensitivity=one), 60) for one in (2, (1, 2))]
+    assert list(pairs[0]) == list(pairs[1])

@@ -11,6 +11,7 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, Scores, mechanisms
 from shortlist.audit import Law, certify, prove_mechanism, prove_pate
+from shortlist.audit.entries import ENTRIES
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -30,7 +31,6 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.registry import ENTRIES
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange
 from shortlist.testing import seeded

@@ -50,7 +50,7 @@ def test_a_count_that_is_interrupted_leaves_nothing(home):
     def work():
         return open_table("rows.csv", ASKED, KNOWN).count(lambda share: None).as_public().values.tolist()
 
-    files = ["tables/files.py", "tables/file_sources.py", "tables/progress.py", "tables/count.py", "tables/errors.py"]
+    files = ["tables/files.py", "tables/duckdb.py", "tables/count.py", "tables/errors.py"]
     storm = Storm(work, [*files, "_files.py"], before=sweep)
     for place in storm.places[::STRIDE]:
         with pytest.raises(KeyboardInterrupt):
@@ -70,7 +70,7 @@ def test_a_paid_release_that_is_interrupted_is_paid_for_if_it_was_drawn(home):
         asked: Any = {"user": "user", "item": "item", "candidates": KNOWN, "ledger": book, "purpose": "storm"}
         drawn.append(sl.select("rows.csv", epsilon=1.0, **asked).item)
 
-    storm = Storm(work, ["execute.py", "tables/remote_scores.py"])
+    storm = Storm(work, ["execute.py", "tables/count.py"])
     for place in storm.places[:: sized(2, full=1)]:
         before, lists = len(book.entries()), len(drawn)
         with pytest.raises(KeyboardInterrupt):
@@ -177,8 +177,8 @@ def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, 
     files = [str(path.relative_to(HOME)) for room in rooms for path in (HOME / room).rglob("*.py")]
     files += [
         "_files.py",
+        "release_io.py",
         "api.py",
-        "choose.py",
         "execute.py",
         "query.py",
         "sources.py",

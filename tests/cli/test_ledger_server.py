@@ -42,7 +42,7 @@ def test_a_missing_library_is_named(monkeypatch):
     def missing(module, name):
         raise ImportError
 
-    monkeypatch.setattr(opening, "late", missing)
+    monkeypatch.setattr(opening, "lazy_import", missing)
     said = called("ledger", "show", "postgresql://anna:secret@db/base?name=q4")
     assert (said.returncode, "pip install 'shortlist[postgres]'" in said.stderr) == (1, True)
     assert "secret" not in said.stderr

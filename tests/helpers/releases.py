@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from shortlist import ZCDP, ApproxDP
+from shortlist.audit.entries import audit_of, examples
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -34,7 +35,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.registry import METHODS, audit_of, examples
+from shortlist.mechanisms.registry import METHODS
 from tests.helpers.typed import present
 
 APPROX = ApproxDP(2.0, 1e-4)

@@ -107,9 +107,9 @@ MOMENTS = {
     "counting": counting,
     "drawing": lambda: before("shortlist.execute", "Plan.present"),
     "in a finalizer": in_a_finalizer,
-    "writing": lambda: before("shortlist._files", "_write_csv"),
-    "written": lambda: after("shortlist._files", "_write_csv"),
-    "reported": lambda: before("shortlist._files", "_sync"),
+    "writing": lambda: before("shortlist.release_io", "_write_csv"),
+    "written": lambda: after("shortlist.release_io", "_write_csv"),
+    "reported": lambda: before("shortlist.release_io", "_sync"),
     "done": lambda: after("shortlist.cli.releases", "Delivery.deliver"),
     "ending": lambda: atexit.register(send),
 }

@@ -12,7 +12,7 @@ HOME = Path(shortlist.__file__).parent
 PARTICIPLES = {"found", "asked", "kept"}
 PUBLIC = {
     "extras.py", "release.py", "ledger/filter.py", "ledger/ledger.py", "mechanisms/threshold.py",
-    "mechanisms/votes.py",
+    "pate.py",
 }  # fmt: skip
 """Where one of them is a public name, or counts how often something was asked."""
 

@@ -10,10 +10,9 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist._files import write_table
-from shortlist._text import csv_table, spreadsheet_safe
 from shortlist.cli.releases import show
 from shortlist.privacy import Composition, PureDP
+from shortlist.release_io import csv_table, spreadsheet_safe, write_table
 from tests.helpers.terminal import main
 
 mpl.use("Agg")

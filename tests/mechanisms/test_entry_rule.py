@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.choose import choose_mechanism, choose_method
+from shortlist.execute import choose_mechanism, choose_method
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.registry import METHODS
 

@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
-from shortlist.choose import choose_mechanism
+from shortlist.execute import choose_mechanism
 from shortlist.mechanisms import LimitedDomainTopK, NamesChoice, StableTopK
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.registry import METHODS

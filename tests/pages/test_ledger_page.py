@@ -110,7 +110,11 @@ def test_a_report_that_is_interrupted_leaves_whole_files_or_none(ledger, tmp_pat
         for one in (tmp_path / "page").iterdir():
             one.unlink()
 
-    storm = Storm(lambda: ledger.report(tmp_path / "page" / "q4.html"), ["pages/ledger_page.py", "_files.py"], clean)
+    storm = Storm(
+        lambda: ledger.report(tmp_path / "page" / "q4.html"),
+        ["pages/ledger_page.py", "_files.py", "release_io.py"],
+        clean,
+    )
     for place in storm.places[:: sized(3, full=1)]:
         with pytest.raises(KeyboardInterrupt):
             storm.strike(place, interrupt)

@@ -6,8 +6,8 @@ from dataclasses import MISSING, fields
 import pytest
 
 import shortlist as sl
+from shortlist.audit.entries import ENTRIES
 from shortlist.mechanisms import CanonicalTopK, JointTopK
-from shortlist.mechanisms.registry import ENTRIES
 from shortlist.pages.release_page import release_page
 from shortlist.pages.theme import mechanisms, references, sources
 from studies.papers.experiment import PAPERS

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.choose import choose_mechanism
+from shortlist.execute import choose_mechanism
 from shortlist.mechanisms.base import Request
 from shortlist.planning.plans import counts_of_shape
 

@@ -7,7 +7,7 @@ import pytest
 import shortlist as sl
 from shortlist.mechanisms import GuardedListTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.planning.plans import counts_of_shape
-from shortlist.utility.quality import is_wanted, searching
+from shortlist.utility import is_wanted, searching
 
 COUNTS = sl.Scores(counts_of_shape("zipf:1.1", 300, 3000, 8), monotone=True)
 MECHANISMS = [

@@ -18,8 +18,8 @@ from shortlist.mechanisms import (
     OneshotTopK,
     StableTopK,
 )
-from shortlist.mechanisms.registry import METHODS
 from shortlist.planning.plans import collapse_point, counts_of_shape
+from shortlist.planning.rows import FACTS
 from shortlist.planning.search import least_epsilon_reaching
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import of_kind, present
@@ -323,5 +323,5 @@ def test_what_is_known_beforehand_is_what_the_page_says(pytestconfig):
         "guarded": ("1.29",),
     }.items():
         for figure in figures:
-            assert figure in METHODS[method].fact
+            assert figure in FACTS[method][0]
             assert figure in page

@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.choose import choose_method, histogram_from
+from shortlist.execute import choose_method, histogram_from
 from shortlist.mechanisms import KeySet, NamesChoice, NoisyHistogram
 from shortlist.mechanisms.base import Request
 from shortlist.planning.rows import contestants

@@ -20,8 +20,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.tables import question as caps
+from shortlist.tables.columns import TextForm
 from shortlist.tables.count import open_values
-from shortlist.tables.dialect import TextForm
 from shortlist.tables.errors import TableError
 from shortlist.tables.question import Grouping
 from shortlist.tables.values import ValueQuestion

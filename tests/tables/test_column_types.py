@@ -45,6 +45,26 @@ def test_objects_are_text_as_a_csv_file_has_it_and_others_are_missing():
     assert counted(objects(*cells)) == {"a": 2, "1": 1, "true": 1, "2024-02-29": 1, str(person): 1}
 
 
+class Odd(int):
+    """A number of a caller's own class, whose comparison tells of it."""
+
+    def __le__(self, other):
+        raise ValueError(f"{int.__repr__(self)} is private")
+
+    def __ge__(self, other):
+        return self <= other
+
+    def __int__(self):
+        return int(self <= 0)
+
+
+def test_an_object_that_raises_is_missing_and_stops_nobodys_count():
+    for where in ({}, {"where": "item = 'a'"}, {"most": 1}):
+        assert counted(objects("a", Odd(5), "a"), candidates=["a"], **where) == {"a": 2}
+    users = pd.DataFrame({"user": pd.Series([Odd(1), "b"], dtype=object), "item": ["a", "a"]})
+    assert counted(users, candidates=["a"]) == {"a": 1}
+
+
 def test_users_of_an_object_column_are_text_too():
     rows = pd.DataFrame({"user": pd.Series([1, "1", True, "a", 2.5], dtype=object), "item": ["x"] * 5})
     assert counted(rows) == {"x": 3}

@@ -255,6 +255,35 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path, en
     assert len(ledger.entries()) == 2
 
 
+@pytest.mark.parametrize("ending", ["txt", "csv", "jsonl", "parquet"])
+def test_other_candidates_that_are_as_many_are_not_drawn_from_either(tmp_path, ending):
+    """The ledger has the hash of those that were charged for."""
+    table, listed = tmp_path / "rows.csv", tmp_path / f"known.{ending}"
+    table.write_text("user,item\n" + "".join(f"{user},{item}\n" for user in range(99) for item in ("tea", "milk")))
+
+    def write(items: list[str]) -> None:
+        draft = tmp_path / "draft"
+        if ending == "txt":
+            draft.write_text("\n".join(items))
+        else:
+            write_file(pl.DataFrame({"item": items}), ending, draft)
+        draft.replace(listed)
+
+    write(["wine", "beer"])
+    ledger = sl.Ledger(tmp_path / "budget.db", budget=sl.PureDP(99.0))
+    asked: dict[str, Any] = {"user": "user", "item": "item", "candidates": listed, "epsilon": 9.0, "ledger": ledger}
+
+    def change(share: float) -> None:
+        write(["milk", "tea"])
+
+    if ending == "txt":
+        assert {*sl.top_k(table, 1, **asked, progress=change).items} <= {"wine", "beer"}
+    else:
+        with pytest.raises(ValueError, match="changed between the charge and the count") as caught:
+            sl.top_k(table, 1, **asked, progress=change)
+        assert "the charge stays: entry 1" in caught.value.__notes__[0]
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_file_whose_name_is_not_utf8_is_refused_in_words_before_a_charge(tmp_path, ending):

@@ -84,3 +84,36 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(table, by):
     backend.insert("listed", ibis.memtable({"what": ["c"]}).to_pyarrow())
     counted = opened.count().as_public() if not by else opened.count()["g"].as_public()
     assert set(counted.labels) == {"a", "b"}
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("listed", [[True], [False], [True, False], ["true"]])
+def test_listed_truth_values_are_those_of_the_column(kind, listed):
+    """SQLite makes 0 of the text 'true'."""
+    backend = getattr(ibis, kind).connect()
+    backend.raw_sql("CREATE TABLE answers (who INTEGER, yes BOOLEAN, what TEXT)")
+    backend.raw_sql("INSERT INTO answers VALUES (1, TRUE, 'a'), (2, TRUE, 'a'), (3, FALSE, 'a'), (4, NULL, 'a')")
+    table, wanted = backend.table("answers"), [one in (True, "true") for one in listed]
+    counted = sl.count(table, user="who", item="yes", candidates=listed).as_public()
+    assert dict(zip(counted.labels, counted.values, strict=True)) == {one: 1 + one for one in wanted}
+    grouped = sl.count(table, user="who", item="what", by="yes", groups=listed, candidates=["a"])
+    assert {key: grouped[key].as_public().values.tolist() for key in grouped} == {one: [1 + one] for one in wanted}
+
+
+@pytest.mark.parametrize("by", [{}, {"by": "at", "groups": ["g", "h"], "groups_per_user": 2}], ids=["one", "groups"])
+def test_what_was_counted_before_and_is_still_held_is_not_counted_again(table, by):
+    """Ibis' cache knows a table by its expression, whatever was written into it since."""
+    backend = table.get_backend()
+    listed = backend.create_table("listed", ibis.memtable({"what": ["a", "b"]}).to_pyarrow())
+
+    def counts():
+        scores = sl.count(table, user="who", item="what", candidates=listed, **by)
+        part = scores.as_public() if not by else scores["g"].as_public()
+        return scores, dict(zip(part.labels, part.values.tolist(), strict=True))
+
+    held, before = counts()
+    backend.insert("rows", ibis.memtable({"who": [100, 101], "what": ["a", "c"], "at": ["g", "g"]}).to_pyarrow())
+    backend.insert("listed", ibis.memtable({"what": ["c"]}).to_pyarrow())
+    _, after = counts()
+    assert after == {**before, "a": before["a"] + 1, "c": 1}
+    assert held.public

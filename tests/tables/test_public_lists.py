@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import shortlist as sl
-from shortlist.tables import public_lists
-from shortlist.tables.public_lists import check_public_list
+from shortlist.tables import columns
+from shortlist.tables.columns import check_public_list
 
 SECRET = "Zebulon"
 FILMS = [f"{SECRET}, a film with a long name, part {n % 20}" for n in range(600)]
@@ -187,7 +187,7 @@ def test_what_a_library_no_longer_tells_is_no_error(monkeypatch):
         raise AttributeError(SECRET)
         yield
 
-    monkeypatch.setitem(public_lists.SPANS, "polars", changed)
+    monkeypatch.setitem(columns.SPANS, "polars", changed)
     rows = polars()
     assert not refused(rows["film"], rows)
     assert refused(rows, rows)

@@ -15,7 +15,7 @@ from shortlist._arrays import Runs
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanism, OneshotTopK, SparseVector
 from shortlist.scores import Remote
 from shortlist.tables import duckdb as engines
-from shortlist.tables.histogram import Histogram, Ranking
+from shortlist.tables.count import Histogram, Ranking
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 from tests.tables.tables import source

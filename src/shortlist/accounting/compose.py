@@ -20,7 +20,7 @@ after the results of those before it, has every bound that follows; the answer i
   is a product of pairs: the worst order makes the pairs first, because the mean of a maximum is at least
   the maximum of the means (docs/accounting.md).
 
-One profile for all charges together, as a function on the whole line: what further bounds are made from.
+Bounds from below, trade-offs and the profile of all charges on the whole line stand in `shortlist.bounds`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checks import sum_up
 from shortlist.accounting.curves import (
     ULP,
     Curves,
@@ -43,6 +42,7 @@ from shortlist.accounting.curves import (
     renyi_delta,
     renyi_epsilon,
     renyi_profile,
+    sum_up,
     symmetric,
 )
 from shortlist.exact.search import find_crossing
@@ -352,14 +352,7 @@ def delta_upper(charges: Charges, epsilon: float) -> float:
         return thinning
     by_renyi, order = renyi_delta(renyi_total(charges), epsilon)
     delta = min(1.0, thinning + by_renyi)
-    return max(min([delta, *(curve(epsilon) for curve in _upper_curves(charges, order, delta))]), LEAST)
-
-
-@np.errstate(all="ignore")
-def delta_lower(charges: Charges, epsilon: float) -> float:
-    """A delta that some mechanisms with these guarantees need at `epsilon`, rounded down."""
-    by_renyi, order = renyi_delta(renyi_total(charges), epsilon)
-    return _lower_curve(charges, order, min(1.0, by_renyi + thinning_total(charges)))(epsilon)
+    return max(min([delta, *(curve(epsilon) for curve in upper_curves(charges, order, delta))]), LEAST)
 
 
 @np.errstate(all="ignore")
@@ -373,52 +366,9 @@ def epsilon_upper(charges: Charges, delta: float) -> float:
     if delta > thinning:
         by_renyi, order = renyi_epsilon(renyi_total(charges), delta - thinning)
         epsilon = min(epsilon, by_renyi)
-    for curve in _upper_curves(charges, order, delta):
-        epsilon = _last_above(curve, delta, epsilon)
+    for curve in upper_curves(charges, order, delta):
+        epsilon = last_above(curve, delta, epsilon)
     return epsilon
-
-
-@np.errstate(all="ignore")
-def epsilon_lower(charges: Charges, delta: float, ceiling: float) -> float:
-    """An epsilon below which some mechanisms with these guarantees need more than `delta`, rounded down.
-
-    `ceiling` is their `epsilon_upper` at `delta`.
-    """
-    if delta == 0:
-        return ceiling if math.isfinite(ceiling) else 0.0
-    rest = delta - thinning_total(charges)
-    order = renyi_epsilon(renyi_total(charges), rest)[1] if rest > 0 else 2.0
-    return _last_above(_lower_curve(charges, order, delta), delta, ceiling, inside=True)
-
-
-@np.errstate(all="ignore")
-def tradeoff_lower(charges: Charges, alpha: float) -> float:
-    """The least type II error of any test of type I error `alpha` between neighbours, rounded down.
-
-    Each point (epsilon, delta) of the profile forbids all below two lines: 1 - delta - e^epsilon alpha and
-    e^{-epsilon} (1 - delta - alpha).
-    """
-    small = max(alpha / 4, 1e-9)
-    curves = [
-        curve
-        for target in {small, max((1 - alpha) / 4, 1e-9), 0.05}
-        for curve in _upper_curves(charges, renyi_epsilon(renyi_total(charges), target)[1], target, renyi=True)
-    ]
-    pure, thinning = pure_total(charges), thinning_total(charges)
-
-    def line(x: float) -> float:
-        delta = thinning if x >= pure else min(1.0, *(curve(x) for curve in curves))
-        return max(1 - delta - math.exp(x) * alpha, math.exp(-x) * (1 - delta - alpha)) - 1e-14
-
-    low, high = 0.0, min(pure if math.isfinite(pure) else epsilon_upper(charges, small / 1e3), 600.0)
-    best = 0.0
-    for _ in range(12):
-        points = np.linspace(low, high, 17)
-        heights = [line(float(x)) for x in points]
-        top = int(np.argmax(heights))
-        best = max(best, heights[top])
-        low, high = float(points[max(top - 1, 0)]), float(points[min(top + 1, 16)])
-    return best
 
 
 def plans(charges: Charges, small: float = 0.0, *, renyi: bool = True) -> list[list[Pair]]:
@@ -458,7 +408,7 @@ def _together(joint: Charges) -> Pair:
     return Pair(symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure)
 
 
-def _upper_curves(
+def upper_curves(
     charges: Charges, order: float, delta: float, *, renyi: bool = False
 ) -> list[Callable[[float], float]]:
     """For each plan, delta as a function of epsilon: exact for one pair, sharp near `delta` for a product.
@@ -466,27 +416,18 @@ def _upper_curves(
     Without that of the Renyi sum alone, unless `renyi` says so: most look at it themselves.
     """
     return [
-        _value_of(plan[0].profile)
+        value_of(plan[0].profile)
         if len(plan) == 1 and plan[0].times == 1
-        else convolve(plan, order - 1, _small(delta)).delta
-        for plan in plans(charges, _small(delta), renyi=renyi)
+        else convolve(plan, order - 1, small_mass(delta)).delta
+        for plan in plans(charges, small_mass(delta), renyi=renyi)
     ]
 
 
-def _lower_curve(charges: Charges, order: float, delta: float) -> Callable[[float], float]:
-    """The same for laws that have these guarantees, from below."""
-    pairs = [Pair(profile, times, curves.pure) for curves, times in charges for profile in curves.witness(order)]
-    if len(pairs) == 1 and pairs[0].times == 1:
-        exact = _value_of(pairs[0].profile)
-        return lambda x: exact(x) * (1 - 1e-9)
-    return convolve(pairs, order - 1, _small(delta), from_below=True).delta_lower
-
-
-def _value_of(profile: Profile) -> Callable[[float], float]:
+def value_of(profile: Profile) -> Callable[[float], float]:
     return lambda x: min(1.0, float(profile(np.array([x]))[0]))
 
 
-def _small(delta: float) -> float:
+def small_mass(delta: float) -> float:
     """Mass that may be cut off where a delta of this size is sought."""
     return max(delta * 1e-9, 1e-300)
 
@@ -495,7 +436,7 @@ SHARES = (0.999, 0.995, 0.99, 0.98, 0.97, 0.95, 0.92, 0.9, 0.85, 0.8, 0.7, 0.6, 
 """Where a lower curve is looked at whose rounding hides it at 0."""
 
 
-def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False) -> float:
+def last_above(curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False) -> float:
     """Where the falling `curve` crosses `delta`, or `ceiling`: a point beyond, or before it if `inside`."""
 
     def excess(x: float) -> float:
@@ -512,48 +453,3 @@ def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *
         low, high = high, (farther, excess(farther))
     near, far = find_crossing(excess, low, high, CLOSE * high[0])
     return near if inside else min(far, ceiling)
-
-
-FARTHEST = 60.0
-"""Losses beyond it are charged as at it."""
-PROFILE_POINTS = 400
-"""At how many epsilons a product of pairs is computed; between them its chords in e^x lie above it."""
-SHARP = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12)
-"""Deltas near which one transform each is sharp."""
-
-
-def whole_profile(charges: Charges) -> Profile:
-    """delta at every x of the whole line, rounded up: the best of all routes that give one for an array of points."""
-    routes = plans(charges)
-    alone = [plan[0].profile for plan in routes if len(plan) == 1 and plan[0].times == 1]
-    products = [plan for plan in routes if not (len(plan) == 1 and plan[0].times == 1)]
-    if alone and not products:
-        return lambda x: np.minimum(1.0, np.min([profile(x) for profile in alone], axis=0))
-    pure, thinning, renyi = pure_total(charges), thinning_total(charges), renyi_total(charges)
-    with np.errstate(all="ignore"):
-        orders = [renyi_epsilon(renyi, delta)[1] for delta in SHARP]
-        mixtures = [
-            convolve(plan, order - 1, delta * 1e-9)
-            for plan in products
-            for order, delta in zip(orders, SHARP, strict=True)
-        ]
-        by_renyi = renyi_profile(renyi)
-    top = min(pure, FARTHEST)
-    x = np.unique(
-        np.concatenate([np.linspace(0.0, top, PROFILE_POINTS // 2), np.geomspace(1e-4 * top, top, PROFILE_POINTS // 2)])
-    )
-    values = _least(mixtures, x)
-    with np.errstate(all="ignore"):
-        values = np.minimum(values, thinning + by_renyi(x))
-    values = np.minimum.accumulate(values)
-
-    def half(points: Floats) -> Floats:
-        chord: Floats = np.interp(np.exp(np.minimum(points, top)), np.exp(x), values) * (1 + 64 * ULP)
-        least = [profile(points) for profile in alone]
-        return np.where(points >= pure, thinning, np.min([chord, *least, np.ones(points.shape)], axis=0))
-
-    return symmetric(half)
-
-
-def _least(mixtures: list[Mixture], x: Floats) -> Floats:
-    return np.array([min((mixture.delta(float(one)) for mixture in mixtures), default=math.inf) for one in x])

@@ -11,6 +11,7 @@ budget allows.
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,6 @@ from shortlist._arrays import Floats
 from shortlist._runtime import lazy_import
 from shortlist.accounting import compose as accountant
 from shortlist.accounting import curves as bounded
-from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
 from shortlist.accounting.curves import (
     ULP,
     Curves,
@@ -39,78 +39,69 @@ from shortlist.accounting.curves import (
     thin,
     two_point,
     two_point_renyi,
+    up,
 )
 from shortlist.errors import bad_type, bad_value
-from shortlist.exact.reals import ball, exactly
 from shortlist.exact.search import find_crossing
 
-BITS = 128
-SLACK = 1 + 2.0**-40
-"""More than the rounding of what is computed here, whose orders and their ratios are not `NEAR` 1."""
-NEAR = 1.01
 
+def number(name: str, value: object, *, least: float = 0.0, above: bool = False, below: float = math.inf) -> float:
+    """`value` as a float in [least, below), or in (least, below) if `above`; never NaN, never infinite.
 
-def scale_up(cost: float, factor: int) -> float:
-    """cost * factor, rounded up; refused beyond all floats."""
-    total = up(Fraction(cost) * factor)
-    if total == float("inf"):
-        raise ValueError("size is so large that nothing is promised: write size=10, for example")
-    return total
-
-
-def not_proved(kind: str, size: int, pure: bool, zcdp: bool) -> ValueError:
-    """The refusal of a kind of guarantee: what of it may be asked of a group instead."""
-    ways = ["as_pure()"] * pure + ["as_zcdp()"] * zcdp + ["as_approx(1e-6)"]
-    written = " or ".join(f"guarantee.{way}.for_group({size})" for way in ways)
-    return ValueError(f"what a group is promised is not proved for {kind} itself: write {written}")
-
-
-def delta_of_group(epsilon: float, delta: float, size: int) -> float:
-    """delta (1 + e^epsilon + .. + e^((size - 1) epsilon)), rounded up; infinite from 1 on."""
-    from flint import ctx
-
-    if not epsilon or not delta:
-        return up(Fraction(delta) * size)
-    with ctx.workprec(BITS):
-        each = ball(Fraction(epsilon))
-        total = ball(Fraction(delta)) * (each * size).expm1() / each.expm1()
-        return up(exactly(total.upper())) if total < 1 else float("inf")  # a fraction beyond is as long as epsilon
-
-
-def renyi_of_group(
-    orders: tuple[float, ...], epsilons: tuple[float, ...], size: int
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(orders, divergences) of `size` people: one more at a time, by the triangle inequality; rounded up.
-
-    D_a(P, R) <= (a - 1/p) / (a - 1) D_pa(P, Q) + D_b(Q, R), b = (a - 1/p) p / (p - 1), for every p > 1; here p is such
-    that p a is one of the orders. Between orders (a - 1) D_a is below its chord. Orders for which nothing follows
-    are left out; the last one is, with every person more.
+    Raises
+    ------
+    ValueError
+        names the argument, the numbers it may be, and one to write instead.
     """
-    places, heights = np.array(orders), np.array(epsilons)
-    for _ in range(size - 1):
-        bounds = [_one_more(a, np.array(orders), np.array(epsilons), places, heights) for a in places.tolist()]
-        finite = [i for i, bound in enumerate(bounds) if np.isfinite(bound)]
-        places, heights = places[finite], np.array([bounds[i] for i in finite])
-        if not finite:
-            break
-    return tuple(places.tolist()), tuple(heights.tolist())
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        try:
+            as_float = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            as_float = math.inf
+        if (as_float > least if above else as_float >= least) and as_float < below:
+            return as_float
+    bound = "greater than" if above else "at least"
+    room = f"{bound} {least:g}" + (f" and less than {below:g}" if below < math.inf else " and finite")
+    example = "1e-6" if below == 1 else f"{least + 1:g}"
+    raise bad_value(f"${name} must be a number {room}: write ${name}={example}, for example")
 
 
-def _one_more(a: float, orders: Floats, epsilons: Floats, places: Floats, heights: Floats) -> float:
-    """The least bound on D_a for one person more than `heights` are of."""
-    above = orders >= a * NEAR
-    if not above.any() or a < NEAR:
-        return float("inf")
-    p = orders[above] / a
-    less = a - 1 / p
-    rest = _chord(less * p / (p - 1) * SLACK, places, heights)
-    return float(np.min(less / (a - 1) * epsilons[above] + rest)) * SLACK
+def count(name: str, value: object, most: int = 2**53) -> int:
+    """`value` as a whole number from 1 to `most`; a ValueError names the argument otherwise."""
+    if not isinstance(value, bool):
+        try:
+            whole = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            whole = 0
+        if 1 <= whole <= most:
+            return whole
+    last = "2^53" if most == 2**53 else most
+    raise bad_value(f"${name} must be a whole number from 1 to {last}: write ${name}=10, for example")
 
 
-def _chord(at: Floats, places: Floats, heights: Floats) -> Floats:
-    """D at other orders, from above: by the chord of (a - 1) D_a, which is convex and 0 at 1; D grows with a."""
-    known: Floats = np.interp(at, [1.0, *places], [0.0, *((places - 1) * heights)]) / (at - 1) * SLACK
-    return np.where(at <= places[-1], known, np.inf)
+def flag(name: str, value: object) -> bool:
+    """`value` as a truth value; a ValueError names the argument otherwise."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise bad_value(f"${name} must be True or False: write ${name}=True, for example")
+
+
+def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Renyi orders, ascending, and their epsilons; one number each, or as many of the one as of the other."""
+    places, costs = _several(orders), _several(epsilons)
+    if not places or len(places) != len(costs):
+        raise ValueError("orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])")
+    pairs = sorted(
+        (number("orders", order, least=1.0, above=True), number("epsilons", cost))
+        for order, cost in zip(places, costs, strict=True)
+    )
+    if len({order for order, _ in pairs}) < len(pairs):
+        raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
+    return tuple(order for order, _ in pairs), tuple(cost for _, cost in pairs)
+
+
+def _several(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
 
 def approx(epsilon: float, delta: float) -> Curves:
@@ -148,6 +139,12 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
 
 Checks = Mapping[str, Callable[[str, object], object]]
 POSITIVE, BELOW_ONE = partial(number, above=True), partial(number, below=1.0)
+
+
+def _beyond(name: str) -> Callable[..., Any]:
+    """Return a function of `shortlist.bounds`, which no charge needs."""
+    function: Callable[..., Any] = lazy_import("shortlist.bounds", name)
+    return function
 
 
 class Guarantee(ABC):
@@ -193,7 +190,7 @@ class Guarantee(ABC):
     def epsilon_bounds(self, delta: float) -> tuple[float, float]:
         """(lower, upper): some mechanism with this guarantee needs more than lower, none more than upper."""
         upper = self.epsilon_at(delta)
-        return min(accountant.epsilon_lower(self.curves(), float(delta), upper), upper), upper
+        return min(_beyond("epsilon_lower")(self.curves(), float(delta), upper), upper), upper
 
     def delta_at(self, epsilon: float) -> float:
         """The least delta proved at `epsilon`, rounded up."""
@@ -202,7 +199,7 @@ class Guarantee(ABC):
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper): some mechanism with this guarantee needs more than lower, none more than upper."""
         upper = self.delta_at(epsilon)
-        return min(accountant.delta_lower(self.curves(), float(epsilon)), upper), upper
+        return min(_beyond("delta_lower")(self.curves(), float(epsilon)), upper), upper
 
     def rdp(self, alpha: float) -> float:
         """Renyi divergence of order `alpha`, rounded up; infinite where it is not bounded."""
@@ -216,7 +213,7 @@ class Guarantee(ABC):
 
     def tradeoff(self, alpha: float) -> float:
         """The least type II error of any test between neighbours with type I error `alpha`, rounded down."""
-        return accountant.tradeoff_lower(self.curves(), number("alpha", alpha, below=math.nextafter(1.0, 2.0)))
+        return float(_beyond("tradeoff_lower")(self.curves(), number("alpha", alpha, below=math.nextafter(1.0, 2.0))))
 
     def as_pure(self) -> PureDP | None:
         """The pure guarantee that follows, epsilon rounded up, or None."""
@@ -266,12 +263,7 @@ class Guarantee(ABC):
         ValueError
             if nothing is promised to so many, or nothing is proved of this kind: it says what to write.
         """
-        return self if count("size", size) == 1 else cast(Self, self._of_group(int(size)))
-
-    def _of_group(self, size: int) -> Guarantee:
-        """For more than one."""
-        zcdp = self.as_zcdp()
-        raise not_proved(type(self).__name__, size, self.as_pure() is not None, zcdp is not None and not zcdp.delta)
+        return self if count("size", size) == 1 else cast(Self, _beyond("of_group")(self, int(size)))
 
     def to_dp_event(self) -> Any:
         """This guarantee for dp-accounting: zCDP events, sound under all of its neighbouring relations."""
@@ -304,9 +296,6 @@ class PureDP(Guarantee):
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((approx(self.epsilon, 0.0), 1),)
 
-    def _of_group(self, size: int) -> PureDP:
-        return PureDP(scale_up(self.epsilon, size))
-
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its epsilon / this one): `guarantee` fits if not positive; infinite if it is not pure."""
         pure = guarantee.as_pure()
@@ -337,12 +326,6 @@ class ApproxDP(Guarantee):
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((approx(self.epsilon, self.delta), 1),)
-
-    def _of_group(self, size: int) -> ApproxDP:
-        delta = delta_of_group(self.epsilon, self.delta, size)
-        if delta >= 1:
-            raise ValueError(f"size={size}: so many people are promised nothing, their delta is 1 or more")
-        return ApproxDP(scale_up(self.epsilon, size), delta)
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its epsilon / this one), of the deltas if this is 0: `guarantee` fits if not positive."""
@@ -385,9 +368,6 @@ class ZCDP(Guarantee):
 
     def _sum(self, whole: Composition) -> Guarantee:
         return whole.as_zcdp() or whole
-
-    def _of_group(self, size: int) -> Guarantee:
-        return Guarantee._of_group(self, size) if self.delta else ZCDP(scale_up(self.rho, size * size))
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its rho / this one): `guarantee` fits if not positive; infinite if not zCDP with this delta."""
@@ -530,15 +510,6 @@ class RenyiDP(Guarantee):
         why_not = f"Renyi divergence up to order {self.orders[-1]:g} says nothing of higher orders"
         return ((_by_renyi(curve, gaussian(rho), 0.0, math.inf, why_not), 1),)
 
-    def _of_group(self, size: int) -> RenyiDP:
-        orders, epsilons = renyi_of_group(self.orders, self.epsilons, size)
-        if not orders:
-            raise ValueError(
-                f"size={size}: divergences of a group at order a need those of one person at higher orders; write more "
-                "orders, for example RenyiDP(orders=[2, 4, 8, 16, 64], epsilons=[...])"
-            )
-        return RenyiDP(orders, epsilons)
-
 
 @dataclass(frozen=True, slots=True)
 class BoundedRange(Guarantee):
@@ -574,9 +545,6 @@ class BoundedRange(Guarantee):
             blocks=partial(bounded.blocks, epsilon) if epsilon < bounded.BOUNDED_RANGE_WIDEST else None,
         )
         return ((curves, 1),)
-
-    def _of_group(self, size: int) -> BoundedRange:
-        return BoundedRange(scale_up(self.epsilon, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -716,9 +684,6 @@ class ExPost(Guarantee):
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((approx(self.epsilon, 0.0), 1),)
-
-    def _of_group(self, size: int) -> ExPost:
-        return ExPost(scale_up(self.epsilon, size), scale_up(self.cost, size))
 
     def unused(self, currency: type[Guarantee] = PureDP) -> float:
         """What a filter that adds up epsilons (the only `currency` that may) may take back, rounded down.

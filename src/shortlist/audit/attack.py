@@ -22,18 +22,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from shortlist._files import write_text
 from shortlist._text import suggest
-from shortlist.accounting.checks import count, number
+from shortlist.accounting.guarantees import count, number
 from shortlist.audit import events
 from shortlist.audit.certified.base import Point
+from shortlist.audit.entries import audit_of, makers
 from shortlist.audit.events import Event, Sample
-from shortlist.audit.prove import Sensitivity, lines, neighbours, on_a_line, steps_of, with_two_votes
+from shortlist.audit.prove import Sensitivity, check_moves, lines, neighbours, on_a_line, steps_of, with_two_votes
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget, Draws
-from shortlist.mechanisms.registry import audit_of, makers
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
+from shortlist.release_io import write_text
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
 
@@ -296,9 +296,10 @@ def _histograms(d: int) -> Iterator[tuple[Point, Point]]:
 def _special(d: int, *, monotone: bool, sensitivity: Sensitivity) -> Iterator[tuple[Point, Point]]:
     """One against the rest, half against half, and all together, from a few shapes of scores."""
     ways = [(min(way), max(way)) for way in steps_of(sensitivity, monotone)]
+    unit, half = max(high for _, high in ways), d // 2
+    ways = [way for way in ways if unit in (-way[0], way[1])]  # of a pair, smaller steps in a direction tell less
     if not monotone:  # the most telling first: some go up and the others down
-        ways += [(0, high) for _, high in ways] + [(low, 0) for low, _ in ways]
-    unit, half = max(max(-low, high) for low, high in ways), d // 2
+        ways += [(0, unit), (-unit, 0)]
     first, last, front = (1,) + (0,) * (d - 1), (0,) * (d - 1) + (1,), (1,) * half + (0,) * (d - half)
     moves = [
         tuple(way[bit == up] for bit in shape)
@@ -522,6 +523,7 @@ def audit(
     (False, True)
     """
     promised = _check_claim(subject, claim)
+    check_moves(subject, sensitivity)
     trials, sure = count("trials", trials), number("confidence", confidence, least=0.5, below=1.0)
     target = target_of(subject, monotone=monotone, sensitivity=sensitivity)
     if seed is not None and not target.repeatable:
@@ -536,7 +538,8 @@ def audit(
     if not neighbors:
         raise ValueError("pairs must not be empty: give at least one pair of neighbours")
     delta = float(getattr(promised, "delta", 0.0))
-    words = (target.name, target.code, promised, trials, sure, size, monotone, seed, fingerprint(neighbors))
+    inputs = fingerprint([neighbors, sensitivity])
+    words = (target.name, target.code, promised, trials, sure, size, monotone, seed, inputs)
     notes = Notebook(resume, repr(words))
     started = time.perf_counter()
     with JobRunner(target, workers, progress) as runner:

@@ -20,9 +20,10 @@ from flint import ctx
 from shortlist._arrays import Floats
 from shortlist.accounting import compose as accountant
 from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw, round_outward, round_up
+from shortlist.audit.entries import Audited, audit_of
+from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
-from shortlist.mechanisms.registry import Audited, audit_of
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Number, Scores
@@ -59,7 +60,17 @@ def steps_of(sensitivity: Sensitivity, monotone: bool) -> list[Point]:
 
 
 def _whole(number: Any) -> Any:
-    return int(number) if number == int(number) else number
+    """Return what scores may be made of: an integer, or the nearest float."""
+    return int(number) if number == int(number) else float(number)
+
+
+def check_moves(subject: object, sensitivity: Sensitivity) -> None:
+    """Refuse a sensitivity where neighbors are people who come or go: these move each count by 1, whatever it says."""
+    how = audit_of(subject)
+    if how is not None and how.inputs != "scores" and sensitivity not in (1, (0, 1)):
+        raise bad_value(
+            f"{type(subject).__name__} is tried on counts of people, with one more: leave $sensitivity= out"
+        )
 
 
 def neighbours(
@@ -378,6 +389,7 @@ def prove_mechanism(
         return certify(mechanism, Scores(list(x), sensitivity=sensitivity, monotone=monotone, public=public))
 
     how, free = _how(mechanism), mechanism.is_permutation_invariant
+    check_moves(mechanism, sensitivity)
     if how.inputs == "histograms":
         monotone, free = True, True
         pairs: Iterable[tuple[Point, Point]] = histograms(d, top)

@@ -19,9 +19,10 @@ import typer
 from shortlist._files import sweep
 from shortlist._runtime import MissingPackageError, lazy_import, version
 from shortlist._signals import COMMAND
-from shortlist._text import terminal_safe, without_passwords
+from shortlist._text import terminal_safe
 from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
 from shortlist.errors import Argument, ForPython, PrivacyWarning, Text
+from shortlist.pages.theme import without_passwords
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 LISTS = {"--groups": "CH,DE,FR", "--candidates": "FILE", "--item": "COLUMN --item COLUMN"}

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist._text import json_line
 from shortlist.audit import audit as attack
 from shortlist.audit import prove_mechanism
 from shortlist.audit.attack import default_size, function_in, mechanism_named, mechanism_names
+from shortlist.audit.entries import audit_of
 from shortlist.cli.output import Json, argument, echo_json, option, read_budget
-from shortlist.mechanisms.registry import audit_of
+from shortlist.release_io import json_line
 
 MOST_OUTCOMES = 3
 """The box is tried with at most so many winners."""

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist._text import csv_table, json_line, terminal_safe, text_table
-from shortlist.accounting.checks import SAME, number_text
-from shortlist.accounting.curves import largest_range
+from shortlist._text import terminal_safe, text_table
+from shortlist.accounting.curves import SAME, largest_range, number_text
 from shortlist.cli import output
 from shortlist.cli.output import Json, argument, flag, option
 from shortlist.ledger.chain import WAIT, LedgerEntry, user_name
@@ -24,6 +23,7 @@ from shortlist.ledger.ledger import of_server, on_server, public_path
 from shortlist.pages.ledger_page import DELTA, cost_in_words, ledger_columns
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
 from shortlist.privacy import ZCDP, Ledger, LedgerError
+from shortlist.release_io import csv_table, json_line
 
 HEADS = ("entry", "time (UTC)", "who", "what", "cost", "purpose", "mechanism")
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from shortlist._files import resolve_target, write_whole
 from shortlist._text import terminal_safe
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
+from shortlist.release_io import resolve_target, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

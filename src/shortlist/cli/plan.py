@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from zipfile import BadZipFile
 
 from shortlist._arrays import attempt
-from shortlist._text import json_line
 from shortlist.cli import output
 from shortlist.cli.output import Json, argument, flag, option
 from shortlist.pages.summary import caution, percent, risk
 from shortlist.planning import plan as planned
 from shortlist.planning.plans import NUMBERS
+from shortlist.release_io import json_line
 
 if TYPE_CHECKING:
     from shortlist.planning import Plan

@@ -19,9 +19,9 @@ import typer
 from shortlist import keys as release_keys
 from shortlist import quantile as release_quantile
 from shortlist import top_k
-from shortlist._files import check_path, metadata_path, remove, temporary_name, write_table
+from shortlist._files import check_path, remove, temporary_name
 from shortlist._signals import COMMAND
-from shortlist._text import csv_table, terminal_safe
+from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.cli import output
 from shortlist.cli.app import in_options
@@ -31,6 +31,7 @@ from shortlist.pages.summary import notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
 from shortlist.query import OPTIONS, options_of
 from shortlist.release import FIGURES, GroupedRelease, Release
+from shortlist.release_io import csv_table, metadata_path, write_table
 from shortlist.scores import read_bound
 from shortlist.tables.files import files_at
 

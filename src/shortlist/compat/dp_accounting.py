@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from shortlist.accounting import compose
-from shortlist.accounting.checks import number
 from shortlist.accounting.curves import Pair
+from shortlist.accounting.guarantees import number
+from shortlist.bounds import whole_profile
 from shortlist.errors import bad_value
 from shortlist.privacy import Guarantee
 
@@ -58,7 +59,7 @@ def pld(guarantee: Guarantee, step: float) -> Any:
         for a step that is not positive, or so small that the losses need more than a million of them.
     """
     width = number("step", step, above=True)
-    pair = Pair(compose.whole_profile(guarantee.curves()), 1, compose.pure_total(guarantee.curves()))
+    pair = Pair(whole_profile(guarantee.curves()), 1, compose.pure_total(guarantee.curves()))
     far = compose.reach(pair, TAIL)
     if not far / width < MOST_POINTS / 2:
         raise bad_value(f"$step must be larger: losses up to {far:g} need at most a million of them; write $step=1e-3")

@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Self, TypeVar
 
-from shortlist.accounting.checks import number, number_text, up
-from shortlist.accounting.guarantees import ZCDP, ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
+from shortlist.accounting.curves import number_text, up
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange, number
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import bisect, neighbours
 

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from shortlist._runtime import forward, lazy_import
-from shortlist._text import kind_of_words
-from shortlist.accounting.checks import count, number
-from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist._runtime import forward, kind_of_words, lazy_import
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, count, number
 from shortlist.errors import bad_value
 from shortlist.ledger.chain import (
     MOST_ENTRIES,

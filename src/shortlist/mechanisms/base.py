@@ -19,14 +19,15 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist._runtime import refuse_changes, replace_fields
-from shortlist._text import about, kind_of_words, ordinal
-from shortlist.accounting.checks import number, up
+from shortlist._runtime import kind_of_words, refuse_changes, replace_fields, set_fields
+from shortlist._text import about, ordinal
+from shortlist.accounting.curves import up
+from shortlist.accounting.guarantees import number
 from shortlist.errors import PrivacyWarning, bad_type, bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.exact.reals import floor_to_float
 from shortlist.ledger.filter import Currency
-from shortlist.ledger.ledger import Receipt, Reservation
+from shortlist.ledger.ledger import Reservation
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
 from shortlist.release import NOTHING_ELSE, Extras, Release, undo_negation
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
@@ -626,8 +627,11 @@ class Mechanism(ABC):
         scores = self._question(scores, question)
         source = check_source(rng)
         check_ledger(ledger)
-        reservation = self._check_and_reserve(scores, ledger, purpose, secure=source.secure)
-        return self._sample_and_release(scores, source, reservation)
+        cost, reservation = self._price(scores), None
+        if ledger is not None:
+            note = ledger_note(source_of(scores), largest=not scores._negated, secure=source.secure)
+            reservation = self._reserve(ledger, cost, purpose, f"{scores.unit} ({scores.neighbours})", note)
+        return self._sample_and_release(scores, source, reservation, cost)
 
     @abstractmethod
     def release_many(
@@ -636,45 +640,48 @@ class Mechanism(ABC):
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 
     @final
-    def _check_and_reserve(
-        self, scores: Scores, ledger: Ledger | None, purpose: str, *, secure: bool = True, said: str = ""
-    ) -> Reservation | None:
-        """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
-        if not (self.is_permutation_invariant or scores.numbered):
+    def _price(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        """Return (guarantee, charge) of a question, or refuse it: by public facts alone, so before rows are read."""
+        if not (scores.numbered or self.is_permutation_invariant):
             raise ValueError(
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
             )
-        self._check_turned(scores)
+        if scores._negated:
+            self._check_turned(scores)
         self._check(scores)
-        if ledger is None:
-            return None
-        unit = f"{scores.unit} ({scores.neighbours})"
-        source = ledger_note(source_of(scores), largest=not scores._negated, secure=secure, said=said)
-        return self._reserve(ledger, self._privacy_cost(scores), purpose, unit, source)
+        return self._privacy_cost(scores)
 
     @final
-    def _sample_and_release(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
-        """One exact draw from a question that was accepted, and paid for where there is a ledger."""
+    def _sample_and_release(
+        self, scores: Scores, source: Source, reservation: Reservation | None, cost: tuple[Guarantee, Guarantee]
+    ) -> Release:
+        """One exact draw from a question that was accepted at this cost, and paid for where there is a ledger."""
         with np.errstate(all="ignore"):  # whatever a caller makes of floats that run out would tell of the scores
             outcome = self._draw(scores, source)
-        finer = reservation is not None and reservation.guarantee == self._privacy_cost(scores)[1]
+        finer = reservation is not None and reservation.guarantee == cost[1]
         if reservation is not None and self.refundable and finer:  # what is kept is told of the finer statement alone
             refund(reservation, self._final_charge(outcome))
         items = None
         if outcome.indices is not None:
             items = scores._name([Pick(0, outcome.indices, outcome.by_weight)])[0]
+        release = self._make_release(scores, outcome, items, cost, secure=source.secure)
         if reservation is None:
-            return self._make_release(scores, outcome, items, source.secure, None)
-        release = self._make_release(scores, outcome, items, source.secure, reservation.receipt())
-        return replace(release, charge=reservation.guarantee)
+            return release
+        return set_fields(release, charge=reservation.guarantee, receipt=reservation.receipt())
 
     @final
     def _make_release(
-        self, scores: Scores, outcome: Outcome, items: list[Hashable] | None, secure: bool, receipt: Receipt | None
+        self,
+        scores: Scores,
+        outcome: Outcome,
+        items: list[Hashable] | None,
+        cost: tuple[Guarantee, Guarantee],
+        *,
+        secure: bool,
     ) -> Release:
         """What was drawn, as a release, once the winners are named."""
-        guarantee, charge = self._privacy_cost(scores)
+        guarantee, charge = cost
         extras = undo_negation(outcome.extras) if scores._negated else outcome.extras
         if scores.public and scores._has_names:
             extras = replace_fields(extras, candidates=scores._size)
@@ -692,11 +699,10 @@ class Mechanism(ABC):
             secure=secure,
             frame=scores.frame,
             notes=(*score_notes(scores, values=outcome.extras.values is not None), *outcome.notes),
-            receipt=receipt,
             item_columns=scores.columns,
             extras=extras,
         )
-        return release if self.ordered else release.as_set()
+        return release if release.ordered else release.as_set()
 
 
 class Budgeted(Mechanism, Generic[Paid]):

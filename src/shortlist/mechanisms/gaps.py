@@ -13,7 +13,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checks import number
+from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import ChainedGaps, best_linear, margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise

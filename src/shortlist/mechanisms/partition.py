@@ -14,7 +14,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values, check_flag, sort_rows
 from shortlist._runtime import lazy_import
 from shortlist._text import about
-from shortlist.accounting.checks import count
+from shortlist.accounting.guarantees import count
 from shortlist.errors import bad_value
 from shortlist.estimates import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.geometric import PublicCoin, public_coin

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checks import number, number_text
+from shortlist.accounting.curves import number_text
+from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
@@ -27,7 +28,7 @@ from shortlist.sampling.quantiles import Node, Recursion
 from shortlist.scores import QuestionOptions, Scores, Votes, places_of
 
 if TYPE_CHECKING:
-    from shortlist.utility.quantiles import Run
+    from shortlist.utility.stable import Run
 
 __all__ = ["Quantile"]
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checks import up
-from shortlist.accounting.curves import largest_range, range_renyi, renyi_epsilon
+from shortlist.accounting.curves import largest_range, range_renyi, renyi_epsilon, up
 from shortlist.errors import bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import (

@@ -75,7 +75,7 @@ class Guarded(BestOf):
     @property
     def charge(self) -> Guarantee:
         """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
-        return ZCDP(self.guarantee.rho) if isinstance(self.guarantee, ZCDP) else self.guarantee
+        return ZCDP(self.budget.rho) if isinstance(self.budget, ZCDP) else self.budget
 
 
 @base.mechanism_class
@@ -364,7 +364,7 @@ class GuardedTopK(Guarded):
 
     k: int
     epsilon: InitVar[float | None] = None
-    budget: Guarantee = base.MISSING
+    budget: base.Budget = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
 
@@ -387,9 +387,7 @@ class GuardedTopK(Guarded):
             self._one_shot(scores, public.k, public.d)  # a budget that nothing fits is refused before it is booked
 
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return (
-            self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.guarantee, self.charge)
-        )
+        return self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.budget, self.charge)
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         counted = distinct_scores(scores) if self.k > 2 else None
@@ -417,11 +415,7 @@ class GuardedTopK(Guarded):
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
-        budget, d = self.guarantee, scores._choosable
-        k = min(self.k, d - self.k)
-        looks = isinstance(budget, ZCDP) or budget.epsilon > 0  # a guard that sees no scores would guard nothing
-        junk = junk_of(k, d, rho_of(k, budget)) if looks else None
-        return None if junk is None else Guarding(k, d, junk)
+        return guarding_of(self.k, scores._choosable, self.budget)
 
     def _run(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard."""
@@ -448,18 +442,18 @@ class GuardedTopK(Guarded):
 
     def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
-        ranking = rank_scores(values, public.k, self._rate(scores), gamma_of(public.k, self.guarantee), gap_aware=True)
+        ranking = rank_scores(values, public.k, self._rate(scores), gamma_of(public.k, self.budget), gap_aware=True)
         if isinstance(self.budget, ZCDP):
             return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)
         return prepare_guard(ranking, share_of(public.k, public.d), TAU, public.junk)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, e the epsilon of the sets."""
-        return rate_of(self.guarantee) / scores.range_sensitivity
+        return rate_of(self.budget) / scores.range_sensitivity
 
     def _one_shot(self, scores: Scores, k: int, d: int) -> OneShot:
         """What follows where the guard wins, with what is left of the budget: k of d are drawn."""
-        noise, e = one_shot_of(self.guarantee, k, share_of(k, d))
+        noise, e = one_shot_of(self.budget, k, share_of(k, d))
         return OneShot(noise, scores.range_sensitivity / e)
 
 
@@ -558,10 +552,13 @@ def gamma_of(k: int, budget: base.Budget) -> Fraction:
 
 
 @lru_cache
-def junk_of(k: int, d: int, rho: Fraction) -> Indices | None:
-    """`junk_from`, or None where no class is junk and a guard would have nothing to weigh; public, so remembered."""
-    first = junk_from(k, d, rho) if k > 2 else None
-    return None if first is None or not (first < d - k).any() else first
+def guarding_of(k: int, d: int, budget: base.Budget) -> Guarding | None:
+    """What is public of a guard for k of d; None where no class is junk, or where a guard would see no scores."""
+    k = min(k, d - k)
+    if k <= 2 or not (isinstance(budget, ZCDP) or budget.epsilon > 0):
+        return None
+    junk = junk_from(k, d, rho_of(k, budget))
+    return Guarding(k, d, junk) if (junk < d - k).any() else None
 
 
 def junk_from(k: int, d: int, rho: Fraction) -> Indices:

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, sort_rows
-from shortlist.accounting.checks import number, up
+from shortlist.accounting.curves import up
+from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float

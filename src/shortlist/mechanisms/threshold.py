@@ -15,7 +15,8 @@ import numpy as np
 from shortlist import estimates
 from shortlist._arrays import Floats, Indices, Values, check_flag
 from shortlist._runtime import this_process
-from shortlist.accounting.checks import number, up
+from shortlist.accounting.curves import up
+from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.noise import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.reals import NoisyScore, nearest_float, to_float

@@ -11,8 +11,8 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices, sort_rows
-from shortlist.accounting.checks import number, up
-from shortlist.accounting.curves import range_rho
+from shortlist.accounting.curves import range_rho, up
+from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import to_float

@@ -15,7 +15,7 @@ from shortlist.scores import QuestionOptions
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.base import Mechanism
-    from shortlist.utility.quality import Quality
+    from shortlist.utility import Quality
 
 
 def distribution(self: Mechanism, scores: object, question: QuestionOptions) -> Any:

@@ -30,7 +30,7 @@ from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_n
 from shortlist.scores import QuestionOptions, Scores
 
 if TYPE_CHECKING:
-    from shortlist.utility.quality import Quality
+    from shortlist.utility import Quality
 
 __all__ = ["MeasuredSet", "NoisyHistogram"]
 

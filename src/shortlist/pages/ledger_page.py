@@ -10,14 +10,14 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shortlist._files import path_text, write_text
-from shortlist._text import csv_table, page_safe, terminal_safe
-from shortlist.accounting.checks import number_text, up
+from shortlist._text import terminal_safe
+from shortlist.accounting.curves import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
 from shortlist.ledger.filter import HAIR, ZERO, Standing, down
 from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
-from shortlist.pages.theme import caution_in, document, facts, meter, price_in, risk_box, table, warning
+from shortlist.pages.theme import caution_in, document, facts, meter, page_safe, price_in, risk_box, table, warning
+from shortlist.release_io import csv_table, path_text, write_text
 
 if TYPE_CHECKING:
     from shortlist.ledger.chain import LedgerEntry

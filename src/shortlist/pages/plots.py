@@ -14,9 +14,17 @@ from unicodedata import bidirectional
 
 from shortlist._runtime import MissingPackageError
 from shortlist._text import terminal_safe, width
-from shortlist.accounting.checks import bound_text, chance_text, cost_text
 from shortlist.errors import PrivacyWarning
-from shortlist.pages.summary import caution, disagree, first_of, in_short, quantile_in_words
+from shortlist.pages.summary import (
+    bound_text,
+    caution,
+    chance_text,
+    cost_text,
+    disagree,
+    first_of,
+    in_short,
+    quantile_in_words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from shortlist._files import path_text, write_text
 from shortlist._runtime import version
-from shortlist._text import LEAD, OVER, as_sentence, label_text, page_safe, terminal_safe
+from shortlist._text import LEAD, OVER, terminal_safe
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.errors import bad_type
 from shortlist.pages import summary
-from shortlist.pages.theme import caution_in, document, facts, meter, price_in, risk_box, sources, warning
+from shortlist.pages.summary import as_sentence
+from shortlist.pages.theme import caution_in, document, facts, meter, page_safe, price_in, risk_box, sources, warning
+from shortlist.release_io import label_text, path_text, write_text
 
 if TYPE_CHECKING:
     from shortlist.ledger.filter import Balance

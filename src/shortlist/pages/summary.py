@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shortlist._text import LEAD, OVER, as_sentence, terminal_safe
-from shortlist.accounting.checks import number
-from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon
+from shortlist._text import LEAD, OVER, terminal_safe
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon, number
 from shortlist.errors import Text
 
 if TYPE_CHECKING:
@@ -362,3 +362,52 @@ def _price(guarantee: Guarantee) -> str:
     delta = 0.0 if isinstance(guarantee, PureDP) else guarantee.delta
     size = f"rho {guarantee.rho}" if isinstance(guarantee, ZCDP) else f"epsilon {guarantee.epsilon}"
     return size + (f" and delta {in_full(delta)}" if delta else "")
+
+
+def as_sentence(text: str) -> str:
+    """With a capital letter, unless it begins with a name of Python's or of mathematics, and a full stop.
+
+    >>> as_sentence("values are noisy"), as_sentence("Really?"), as_sentence("k = 3: enough")
+    ('Values are noisy.', 'Really?', 'k = 3: enough.')
+    """
+    first = text.partition(" ")[0].rstrip(",:;")
+    whole = text[:1].upper() + text[1:] if first.isalpha() and first != "k" else text
+    return whole if whole.endswith((".", "?", "!")) else f"{whole}."
+
+
+ALMOST = 0.9999
+"""The most that a chance is printed as: nothing that is private is certain."""
+
+
+def cost_text(value: float) -> str:
+    """Three digits, rounded up.
+
+    >>> cost_text(0.010701), cost_text(0.0107), cost_text(0.0), cost_text(math.inf)
+    ('0.0108', '0.0107', 'any', 'none')
+    """
+    return {0.0: "any", math.inf: "none"}.get(value) or _digits(value, ROUND_CEILING)
+
+
+def bound_text(value: float, digits: int = 3) -> str:
+    """Three digits, rounded down.
+
+    >>> bound_text(0.01079)
+    '0.0107'
+    """
+    return _digits(value, ROUND_FLOOR, digits)
+
+
+def chance_text(value: float) -> str:
+    """Four places, rounded down, and never a certainty.
+
+    >>> chance_text(0.99), chance_text(0.98999), chance_text(1.0)
+    ('0.9900', '0.9899', '0.9999')
+    """
+    floor = Decimal(repr(min(value, ALMOST))).quantize(Decimal("0.0001"), ROUND_FLOOR)
+    return f"{floor:.4f}"
+
+
+def _digits(value: float, way: str, digits: int = 3) -> str:
+    # repr is the shortest decimal that reads back as the float: 0.0107 is not to become 0.0108 for its last bit
+    rounded = Context(prec=digits, rounding=way).create_decimal(repr(value))
+    return f"{float(rounded):.{digits}g}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shortlist._runtime import version
-from shortlist._text import page_safe
+from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import Guarantee
 from shortlist.pages.summary import Risk, caution, in_short, percent
 
@@ -258,3 +258,30 @@ def _lines(texts: Sequence[str]) -> str:
 def print_table(table: str, above: Sequence[str] = (), below: Sequence[str] = ()) -> str:
     """A table as it is printed, which scrolls where it is too wide, between lines that wrap."""
     return f'<div>{_lines(above)}<pre style="{SCROLLS};white-space:pre">{escape(table)}</pre>{_lines(below)}</div>'
+
+
+def page_safe(text: str) -> str:
+    """A text as part of an HTML page."""
+    return escape(terminal_safe(text))
+
+
+def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> str:
+    """A table of these texts as part of a page, and lines below it."""
+    head = "".join(f"<th>{page_safe(name)}</th>" for name in columns)
+    rows = zip(*columns.values(), strict=True)
+    body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    below = "".join(f"<p>{page_safe(line)}</p>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s&'\"]+", re.IGNORECASE)
+"""What stands behind a user's name in an address, and behind the word; as far as it may go."""
+
+
+def without_passwords(text: str) -> str:
+    """The same where it repeats the address of a server, without what may be a password in it.
+
+    >>> without_passwords("there is no postgresql://anna:secret@db/base?password=secret&name=q4 here")
+    'there is no postgresql://anna:...@db/base?password=...&name=q4 here'
+    """
+    return PASSWORDS.sub(lambda match: f"{match[1]}...@" if match[1] else f"{match[2]}...", text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._arrays import find_frame_library
 from shortlist._text import text_table
-from shortlist.accounting.checks import number
+from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, within
 from shortlist.mechanisms.base import check_k, check_public_scores

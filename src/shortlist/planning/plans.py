@@ -13,21 +13,30 @@ import numpy as np
 from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
 from shortlist._text import text_table
-from shortlist.accounting.checks import bound_text, chance_text, cost_text, count, flag, number
-from shortlist.choose import histogram_from
+from shortlist.accounting.guarantees import count, flag, number
 from shortlist.errors import bad_type, bad_value
+from shortlist.execute import histogram_from
 from shortlist.mechanisms.base import check_k, check_public_scores
-from shortlist.mechanisms.registry import METHODS
 from shortlist.mechanisms.sets import default_gamma
 from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_plan
-from shortlist.pages.summary import in_full
+from shortlist.pages.summary import bound_text, chance_text, cost_text, in_full
 from shortlist.pages.theme import print_table
-from shortlist.planning.rows import CURRENCIES, DOMAINS, Contestant, Currency, Goal, affordable, contestants, cost
+from shortlist.planning.rows import (
+    CURRENCIES,
+    DOMAINS,
+    FACTS,
+    Contestant,
+    Currency,
+    Goal,
+    affordable,
+    contestants,
+    cost,
+)
 from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
 from shortlist.scores import QuestionOptions, Scores, as_scores
+from shortlist.utility import searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
-from shortlist.utility.quality import searching
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -240,7 +249,7 @@ def _times(ratio: float) -> str:
 
 def _sentence(plan: Plan) -> str:
     best = plan.best
-    fact = METHODS[best.method].fact
+    fact, _ = FACTS.get(best.method, ("", ""))
     unit = f"{BUDGETS[best.budget]}, {DOMAIN_TEXTS[best.domain]}"
     known = f"; {fact}" if fact else ""
     if plan.target is None:
@@ -272,9 +281,9 @@ def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indi
 
     Examples
     --------
-    >>> shaped("zipf:1", 4, 120, 2)
+    >>> counts_of_shape("zipf:1", 4, 120, 2)
     array([120,  60,  40,  30])
-    >>> shaped("flat:20", 4, 120, 2)
+    >>> counts_of_shape("flat:20", 4, 120, 2)
     array([120, 120, 100, 100])
     """
     kind, value = _parse_shape(shape)

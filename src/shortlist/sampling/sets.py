@@ -96,11 +96,12 @@ def round_up(loss: Fraction, step: Fraction) -> Fraction:
 
 def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewClasses:
     """Return all classes but the top k with their weights, one by one where there are few, else in cells of `width`."""
-    classes = ranking.single_row() if ranking.merges else ranking.classes()
+    merges = ranking.merges
+    classes = ranking.single_row() if merges else ranking.classes()
     fall = falls_if_few(classes)
     if fall is None:
         return envelope_of(ranking, width=width)
-    return few_classes(classes, fall, _loss(ranking), start=int(ranking.merges))
+    return few_classes(classes, fall, _loss(ranking), start=int(merges))
 
 
 def envelope_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -349,11 +348,11 @@ def few_classes(classes: Classes, fall: Floats, exact_loss: Loss, *, start: int 
     """
     rows = len(classes.i)
     sizes = _sizes(int(classes.i[0]), rows, len(fall), start)
-    masses = (np.einsum("rj,j->r", sizes, np.exp(-fall)) * np.exp(-classes.rise)).tolist()
-    halvings = math.frexp(max(1.0, *masses))[1]
+    masses = np.einsum("rj,j->r", sizes, np.exp(-fall)) * np.exp(-classes.rise)
+    halvings = math.frexp(max(1.0, float(masses.max())))[1]
     bits = 60 - rows.bit_length()
     scale = 2.0 ** (bits - halvings) * (1.0 + 4.0 * MARGIN)
-    upto = list(accumulate(math.floor(mass * scale) + 1 for mass in masses))
+    upto = np.cumsum(np.floor(masses * scale).astype(np.int64) + 1).tolist()
     return FewClasses(classes, fall, exact_loss, start, bits - halvings, upto)
 
 
@@ -377,11 +376,17 @@ class Arrival:
 
     @property
     def low(self) -> float:
-        return self._time(sum(-math.log(clock.high) for clock in self.clocks), -ERROR)
+        wait = 0.0
+        for clock in self.clocks:
+            wait -= math.log(clock.high)
+        return self._time(wait, -ERROR)
 
     @property
     def high(self) -> float:
-        return self._time(sum(-math.log(clock.low) if clock.low else math.inf for clock in self.clocks), ERROR)
+        wait = 0.0
+        for clock in self.clocks:
+            wait -= math.log(clock.low) if clock.low else -math.inf
+        return self._time(wait, ERROR)
 
     def _time(self, wait: float, error: float) -> float:
         """start + wait / rate, moved by `error` of itself, far more than the floats are off."""

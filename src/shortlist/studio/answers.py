@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
 from shortlist._runtime import MissingPackageError
-from shortlist._text import csv_table, label_text, terminal_safe
+from shortlist._text import terminal_safe
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.pages import ledger_page
@@ -29,6 +29,7 @@ from shortlist.pages.summary import caution, in_short, percent, quantile_in_word
 from shortlist.pages.theme import asset, page
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, Standing
 from shortlist.release import GroupedRelease, Release
+from shortlist.release_io import csv_table, label_text
 from shortlist.studio import inputs
 from shortlist.studio.expected import forecast
 from shortlist.studio.forms import Offer

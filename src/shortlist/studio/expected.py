@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 from shortlist._text import about
-from shortlist.accounting.checks import chance_text
 from shortlist.mechanisms import KeySet
+from shortlist.pages.summary import chance_text
 from shortlist.planning.plans import counts_of_shape
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
-from shortlist.accounting.checks import number_text
+from shortlist.accounting.curves import number_text
 from shortlist.api import Quote
 from shortlist.ledger.filter import balance_of, charge_amounts, price_text
 from shortlist.privacy import ApproxDP, Ledger, PureDP
 from shortlist.studio import inputs
 from shortlist.studio.inputs import Folder, open_ledger, read_field
+from shortlist.tables.columns import are_a_candidate
 from shortlist.tables.files import format_of
-from shortlist.tables.public_lists import are_a_candidate
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""

@@ -13,14 +13,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shortlist._text import as_sentence, suggest, terminal_safe
+from shortlist._text import suggest, terminal_safe
 from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.errors import Argument, ForPython, Text
-from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks, risk
+from shortlist.pages.summary import NEEDS, UNORDERED, as_sentence, page_remarks, risk
 from shortlist.privacy import ApprovalNeeded, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release import GroupedRelease, Release
 from shortlist.scores import read_bound
-from shortlist.tables.dialect import NO_NAMES, TextForm
+from shortlist.tables.columns import TextForm
+from shortlist.tables.dialect import NO_NAMES
 from shortlist.tables.dialect import SEPARATORS as SEPARATORS_OF_FILES
 from shortlist.tables.files import column_names, format_of
 

@@ -18,9 +18,9 @@ import numpy as np
 from shortlist._arrays import Frame, Indices
 from shortlist.exact.thresholds import UNIT
 from shortlist.scores import Grid
-from shortlist.tables.column_types import Kind, Row
+from shortlist.tables.columns import Kind, Row
+from shortlist.tables.count import Column, Sizes, Spot
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.histogram import Column, Sizes, Spot
 from shortlist.tables.question import LARGEST, SATURATED, Cap, Clip, Columns, Grouping, Plan, Question
 from shortlist.tables.values import SATURATED_VALUES, TOKENS, Placed, ValuePlan, split_by_group
 
@@ -124,8 +124,7 @@ def _count(table: Table, plan: Plan) -> Rows:
     if early:  # items off the list use up nobody's place
         rows = table.semi(rows, known, on)
     if grouping is not None:
-        kept = table.cut(keep_groups(table, rows, groups, grouping, forms))
-        rows = kept
+        rows = table.cut(keep_groups(table, rows, groups, grouping, forms))
     if cap is not None:
         counts = _cap_items(table, rows, within, keys, cap, forms)
     elif question.clip is not None:
@@ -158,8 +157,8 @@ def keep_groups(table: Table, rows: Any, groups: Any, grouping: Grouping, forms:
         return rows
     many = rows.group_by("u", "n").agg(nw.len().alias("many")).with_columns(nw.col("many").cast(WHOLE))
     many = many.join(groups, on=["n"], how="inner")
-    kept = table.first(many, ["u"], ["u", *grouping.keys], grouping.salt, grouping.per_user, forms)
-    return table.semi(rows, kept.filter(nw.col("keeps")), ["u", "n"])
+    ranked = table.first(many, ["u"], ["u", *grouping.keys], grouping.salt, grouping.per_user, forms)
+    return table.semi(rows, ranked.filter(nw.col("keeps")), ["u", "n"])
 
 
 def _count_users(table: Table, rows: Any, on: list[str]) -> Any:
@@ -291,8 +290,7 @@ def _votes(table: Table, plan: ValuePlan, grid: Grid) -> list[Placed]:
         origin = table.cut(rows)
         rows = origin.join(groups, on=list(grouping.keys), how="inner")
         if question.user is not None:
-            kept = table.cut(keep_groups(table, rows, groups, grouping, plan.forms))
-            rows = kept
+            rows = table.cut(keep_groups(table, rows, groups, grouping, plan.forms))
     shares = _share(table, rows, plan, grid, group)
     sums = shares.group_by([*group, "i"]).agg(nw.col("w").sum()).filter(nw.col("w") > 0)
     *of, places, weights = table.numbers(sums, [*group, "i", "w"])

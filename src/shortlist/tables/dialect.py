@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -20,9 +19,8 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from shortlist._arrays import check_flag
 from shortlist._runtime import IMPORTS, MissingPackageError
-from shortlist.errors import Text, bad_type, bad_value
+from shortlist.errors import Text
 from shortlist.tables.errors import TableError
 
 Result = TypeVar("Result")
@@ -65,47 +63,6 @@ def separator_hint(header: list[str], wanted: Iterable[str]) -> str:
         if len(names) > 1 and not {*wanted}.isdisjoint(names):
             return f"; its first line is one single field: if {one!r} separates the fields, write $separator={one!r}"
     return ""
-
-
-@dataclass(frozen=True, slots=True)
-class TextForm:
-    """What a caller says of how a text table is written; nothing of it is guessed from the rows."""
-
-    multiline: bool = False
-    separator: str | None = None
-
-    @classmethod
-    def of(cls, multiline: object = False, separator: object = None) -> TextForm:
-        """Checked.
-
-        Raises
-        ------
-        ValueError, TypeError
-            naming the word.
-        """
-        if separator is not None and (not isinstance(separator, str) or len(separator) != 1):
-            raise bad_type('$separator must be one letter, for example $separator=";"')
-        if separator is not None and separator not in SEPARATORS:
-            raise bad_value(f"$separator must be one of {', '.join(map(repr, SEPARATORS))}")
-        return cls(check_flag("multiline", multiline), separator)
-
-    def in_words(self, source: object) -> str:
-        """A table for the record: a file by its name, its folder and how it is written, another table by its kind."""
-        if not isinstance(source, str | os.PathLike):
-            return f"a {type(source).__module__.partition('.')[0]} table"
-        folder, name = os.path.split(os.path.abspath(os.fspath(source)))
-        said = [] if self.separator is None else [f"separator {self.separator!r}"]
-        said += ["quoted fields over several lines"] if self.multiline else []
-        return ", ".join([f"{name} in {folder}", *said])
-
-    def check_unused(self) -> None:
-        """For tables that are no text files."""
-        for word, said in (("multiline", self.multiline), ("separator", self.separator is not None)):
-            if said:
-                raise bad_type(f"${word} is for CSV files; a table in an engine or in memory has been read already")
-
-
-PLAIN = TextForm()
 
 
 @dataclass(frozen=True, slots=True)

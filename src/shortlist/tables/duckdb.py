@@ -21,13 +21,11 @@ from shortlist._arrays import Frame
 from shortlist._files import as_text, bytewise, literal, quote_name, unnest
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
-from shortlist.release_io import own_frame
 from shortlist.scores import Grid
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of
-from shortlist.tables.dialect import TextForm
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, TextForm, is_float, kind_of
+from shortlist.tables.count import Column, NoRows, Sizes, Spot
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.files import Run, Source, check_lines, connect, format_of, listing, runner, source_of, stamps
-from shortlist.tables.histogram import Column, NoRows, Sizes, Spot
 from shortlist.tables.question import BETWEEN, LARGEST, SATURATED, Cap, Clip, Columns, Grouping, Plan, Question
 from shortlist.tables.values import SATURATED_VALUES, TOKENS, Placed, ValuePlan, add_sorted, split_by_group
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
@@ -44,6 +42,7 @@ PACKED = 1 << BITS
 """A place below 2^40 and at most 2^16 tokens fit into 64 bits, and sort by place."""
 AT_ONCE = 10_000
 """Winners that are looked up in one statement: all of many groups would take as much memory as counting them."""
+CHANGED = "the candidates changed between the charge and the count; ask again"
 EVERY = 0.1
 """Seconds between two looks at how far DuckDB is."""
 
@@ -56,6 +55,8 @@ class FileTable:
     def __init__(self, path: str, wanted: tuple[str, ...], memory: str | None, text: TextForm) -> None:
         self.path, self.memory, self.text = path, memory, text
         self._spare: Any = None
+        self._listed: tuple[str, Any] | None = None
+        """The file of candidates, and what changes with its bytes: it is read again when rows are counted."""
         with self._session(spare=True) as connection:
             self.stamps = stamps(path)
             self.source = source_of(runner(connection, path), path, wanted, text)
@@ -67,6 +68,7 @@ class FileTable:
         """Return a table file of candidates with the same kinds of columns as a statement."""
         if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:
             return None
+        self._listed = path, stamps(path)
         with self._session(spare=True) as connection:
             run = runner(connection, path)
             listed = listing(run, path, question.items)
@@ -111,6 +113,8 @@ class FileTable:
     def _check_same(self) -> None:
         if stamps(self.path) != self.stamps:
             raise TableError(f"{self.path} cannot be counted: it changed while it was read")
+        if self._listed is not None and stamps(self._listed[0]) != self._listed[1]:
+            raise TableError(CHANGED)
 
     def _connect(self) -> Any:
         """Return the connection that looked at names and types, which held no rows, or another one."""
@@ -167,7 +171,7 @@ class RelationTable:
         number = len(plan.question.items)
         kinds = [TYPES[kind] for kind in (*plan.kinds[number:], *plan.kinds[:number])]
         try:
-            rows = _count(run, self.source.at(view), plan, prefix, own_frame("duckdb", kinds))
+            rows = _count(run, self.source.at(view), plan, prefix, Frame.of("duckdb", kinds))
         except BaseException:
             _forget(relation, view, prefix)  # the connection lives on: no counts may stay in it
             raise
@@ -227,7 +231,7 @@ def _columns(source: Source, names: list[str]) -> Columns:
 
 
 def _declare(kind: str) -> str:
-    """A type as column_types.py reads it: an enum is its text, an array is nested."""
+    """A type as columns.py reads it: an enum is its text, an array is nested."""
     return "VARCHAR" if kind.startswith("ENUM(") else "nested" if kind.endswith("]") else kind
 
 
@@ -328,7 +332,7 @@ def _count(run: Run, source: Source, plan: Plan, prefix: str, frame: Frame | Non
         number = f"CAST(row_number() OVER (ORDER BY {on}{keys}) - 1 AS INTEGER) AS m"
         run(f"CREATE TEMP TABLE {known} AS SELECT {number}, * FROM ({plan.query or _listing(plan)})")
         if plan.query and (run(f"SELECT count(*) FROM {known}")[0][0],) != plan.sizes:
-            raise TableError("the candidates changed between the charge and the count; ask again")
+            raise TableError(CHANGED)
     parts: list[str] = []
     if grouping is not None:
         rows, parts, last = _grouped(run, source, plan, prefix, _decode(rows, texts), held)

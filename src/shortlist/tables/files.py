@@ -19,17 +19,8 @@ from shortlist._files import check_path, literal, note_engine, quote_name, spill
 from shortlist._runtime import IMPORTS
 from shortlist._text import suggest
 from shortlist.errors import bad_value
-from shortlist.tables.dialect import (
-    MARK,
-    PACKED_BLOCK,
-    PLAIN,
-    Dialect,
-    TextForm,
-    check_packing,
-    packing,
-    plain_name,
-    read,
-)
+from shortlist.tables.columns import PLAIN, TextForm
+from shortlist.tables.dialect import MARK, PACKED_BLOCK, Dialect, check_packing, packing, plain_name, read
 from shortlist.tables.errors import TableError, in_one_sentence
 
 FORMATS = {

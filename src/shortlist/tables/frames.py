@@ -18,18 +18,16 @@ import numpy as np
 
 from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, describe_type
 from shortlist._files import as_text
-from shortlist.release_io import own_frame
 from shortlist.tables import algebra
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of, text_of
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, family_of, is_float, kind_of, text_of
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.public_lists import family_of
 from shortlist.tables.question import BETWEEN, Columns, Plan
 from shortlist.tables.values import FIRST_DAY, SATURATED_VALUES, ValuePlan
 from shortlist.tables.where import COMPARE, WRITTEN, Form, Leaves, Op, compile_condition, readings
 
 WRONG = "the frame cannot be counted"
 OBJECTS = "objects"
-"""A pandas column of Python objects or categories: text, cell by cell (`column_types.text_of`)."""
+"""A pandas column of Python objects or categories: text, cell by cell (`columns.text_of`)."""
 WIDE = {"integer": nw.Int64, "unsigned": nw.UInt64}
 FORMS: dict[Form, Any] = {"integer": nw.Int64, "unsigned": nw.UInt64, "float": nw.Float64}
 
@@ -217,7 +215,7 @@ class FrameTable:
         types = [
             name for part in [*parts, counts.select(*question.keys)] for name in self._type_names(part.to_native())
         ]
-        return own_frame(self.library, types)
+        return Frame.of(self.library, types)
 
     def _type_names(self, native: Any) -> list[str]:
         """What the library calls the types of a frame's columns."""
@@ -331,7 +329,7 @@ def _read(cell: nw.Expr, form: Form) -> nw.Expr:
 
 
 def _declare(source: Any, library: FrameKind) -> tuple[list[str], dict[str, str]]:
-    """Return the names of the columns, repeated ones too, and the type of each as column_types.py reads it."""
+    """Return the names of the columns, repeated ones too, and the type of each as columns.py reads it."""
     if library == "polars":
         schema = source.collect_schema()
         names, kinds = schema.names(), [_polars_type(str(kind)) for kind in schema.dtypes()]

@@ -23,10 +23,9 @@ from shortlist._arrays import Frame, Indices
 from shortlist._files import as_text
 from shortlist._runtime import MissingPackageError
 from shortlist.errors import bad_value
-from shortlist.release_io import own_frame
 from shortlist.tables import algebra
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, kind_of
-from shortlist.tables.errors import TableError, in_one_sentence
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, kind_of
+from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.question import BETWEEN, Columns, Plan, Question
 from shortlist.tables.values import ValuePlan
 from shortlist.tables.where import WRITTEN, Condition, Form, Leaves, compile_condition, leaves_of, readings
@@ -126,7 +125,7 @@ class IbisTable:
         known = listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
         there = self.source.get_backend()
         if in_one_sentence(WRONG, candidates.get_backend) is there:  # held: what is counted is what was charged
-            known = in_one_sentence(WRONG, known.cache)
+            known = in_one_sentence(WRONG, lambda: _keep(known))
         # a list alone would be counted by Ibis' own engine, which knows other functions
         number = in_one_sentence(WRONG, lambda: there.to_pyarrow(known.count()).as_py())
         return nw.from_native(known), number
@@ -185,10 +184,11 @@ class IbisTable:
         return nw.from_native(rows.filter(self.show(rows.u) != "") if named else rows)
 
     def cut(self, rows: Any) -> Any:
-        return nw.from_native(nw.to_native(rows).cache()) if self.backend == "sqlite" else rows
+        return nw.from_native(_keep(nw.to_native(rows))) if self.backend == "sqlite" else rows
 
     def listing(self, rows: Sequence[Row], kinds: Sequence[Kind], names: Sequence[str], beside: Any) -> Any:
-        columns = zip(*([as_text(part) for part in row] for row in rows), strict=True)
+        texts = ([as_text(int(part) if isinstance(part, bool) else part) for part in row] for row in rows)
+        columns = zip(*texts, strict=True)  # truth values as 1 and 0: SQLite makes 0 of 'true'
         table = ibis.memtable(dict(zip(names, map(list, columns), strict=True)))
         cast = table.mutate(**{name: table[name].cast(TYPES[kind]) for name, kind in zip(names, kinds, strict=True)})
         return nw.from_native(cast.select(**self._labels(cast, dict(zip(names, names, strict=True)), kinds)))
@@ -239,7 +239,7 @@ class IbisTable:
         SQLite's columns hold anything, whatever their declared type, and it runs in this process: every name passes
         through once and is forgotten. DuckDB may have taken over text from memory without a look at its bytes.
         """
-        held = nw.to_native(rows).cache()
+        held = _keep(nw.to_native(rows))
         labels = [name for name in held.columns if name in forms]
         texts = [name for name in labels if forms[name] == "text"]
         if self.backend == "sqlite":
@@ -259,7 +259,7 @@ class IbisTable:
         return [np.asarray(table[name].to_numpy(), np.int64) for name in columns]
 
     def frame(self, kinds: Sequence[Kind], held: Any) -> Frame:
-        return own_frame("ibis", [TYPES[kind] for kind in kinds])
+        return Frame.of("ibis", [TYPES[kind] for kind in kinds])
 
     def hide(self, words: Any) -> Any:
         """A text as it is compared."""
@@ -377,6 +377,12 @@ class IbisTable:
             return self.hide(fits.ifelse(words, None))
         safe = fits.ifelse(words, "0")
         return fits.ifelse((_real(safe) if self.backend == "sqlite" else safe.cast("float64")) + 0.0, None)
+
+
+def _keep(table: Any) -> Any:
+    """Cache what is there now. What is always true makes it another question: of one that it has cached and that is
+    still held, Ibis would give the old rows."""
+    return table.filter(ibis.literal(fresh()) != "").cache()
 
 
 def _is_nan(column: Any) -> Any:

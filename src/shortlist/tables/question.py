@@ -28,9 +28,8 @@ from shortlist._text import suggest
 from shortlist.errors import Text, bad_type, bad_value
 from shortlist.exact.thresholds import LARGEST_MOST, MOST
 from shortlist.sampling.entropy import SECURE
-from shortlist.tables.column_types import Kind, Row, check_texts, check_user, fit_rows, is_number, kind_of
+from shortlist.tables.columns import Kind, Row, check_texts, check_user, fit_list, fit_rows, is_number, kind_of
 from shortlist.tables.dialect import NO_NAMES, separator_hint
-from shortlist.tables.public_lists import fit_list
 from shortlist.tables.where import Condition, Where, form_of
 
 BITS = 24
@@ -250,7 +249,7 @@ class Columns:
     names: tuple[str, ...]
     """All of them, repeated ones too."""
     types: Mapping[str, str]
-    """The declared type of each, as column_types.py reads it."""
+    """The declared type of each, as columns.py reads it."""
     written: Collection[str] = ()
     """Those whose cells are read as text, whatever they look like."""
     as_text: bool = False
@@ -330,7 +329,8 @@ class Question:
             most, LARGEST_MOST, "$most must be a whole number of items that each person keeps, for example $most=3",
             f"$most must be from 1 to {LARGEST_MOST} items; to count all that people have, leave it out",
         )  # fmt: skip
-        rows, grouping = Where.of(where), Grouping.of(by, groups, groups_per_user)
+        rows = None if where is None else Where.of(where)
+        grouping = Grouping.of(by, groups, groups_per_user)
         if grouping is not None and {who, *items} & {*grouping.by}:
             raise bad_value("$by must name other columns than user and item")
         if value is None and clip is None:

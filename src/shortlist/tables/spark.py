@@ -15,9 +15,8 @@ from pyspark.sql import functions as sf
 from shortlist._arrays import Frame, Indices
 from shortlist._files import as_text
 from shortlist.errors import bad_value
-from shortlist.release_io import own_frame
 from shortlist.tables import algebra
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, is_float, kind_of
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, is_float, kind_of
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.question import BETWEEN, Columns, Plan, Question
 from shortlist.tables.values import FIRST_DAY, ValuePlan
@@ -134,7 +133,7 @@ class SparkTable:
         return list(cells.T)
 
     def frame(self, kinds: Sequence[Kind], held: Any) -> Frame:
-        return own_frame("spark", [TYPES[kind] for kind in kinds])
+        return Frame.of("spark", [TYPES[kind] for kind in kinds])
 
 
 def _forget(native: Any) -> None:

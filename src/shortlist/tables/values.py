@@ -10,7 +10,7 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import Grid, PerUser
-from shortlist.tables.column_types import Kind, Row, check_user, is_number, kind_of
+from shortlist.tables.columns import Kind, Row, check_user, is_number, kind_of
 from shortlist.tables.question import Columns, Grouping
 
 TOKENS = 1 << 16

@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from shortlist.errors import bad_type, bad_value
-from shortlist.tables.column_types import RANGES, is_float, kind_of
+from shortlist.tables.columns import RANGES, is_float, kind_of
 
 Op = Literal["=", "<>", "<", "<=", ">", ">="]
 Value = str | bool | Fraction | datetime.date
@@ -321,8 +321,8 @@ class Where:
     tree: Any
 
     @classmethod
-    def of(cls, text: object) -> Self | None:
-        """None for none.
+    def of(cls, text: object) -> Self:
+        """Return the condition that a text says.
 
         Raises
         ------
@@ -331,8 +331,6 @@ class Where:
         ValueError
             in one sentence, for what is not part of the language.
         """
-        if text is None:
-            return None
         if not isinstance(text, str):
             raise bad_type(
                 '$where must be a condition as text, for example $where="week >= 40"; expressions of an engine are not '

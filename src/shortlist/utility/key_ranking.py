@@ -29,7 +29,7 @@ from shortlist.mechanisms.base import check_k
 from shortlist.mechanisms.partition import by_score
 from shortlist.sampling.unknown_domain import KeyNoise
 from shortlist.scores import Scores
-from shortlist.utility.quality import Quality
+from shortlist.utility import Quality
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.partition import KeySet, NamesChoice

@@ -16,7 +16,7 @@ from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, ce
 from shortlist.mechanisms.lists import ListGuard
 from shortlist.sampling.sets import ListSwitch
 from shortlist.scores import Scores
-from shortlist.utility.quality import Quality, quality_by, ranks_within
+from shortlist.utility import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution
 from shortlist.utility.sets import matters, mix
 

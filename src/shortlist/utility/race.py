@@ -17,6 +17,7 @@ from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
 from shortlist.scores import Scores
+from shortlist.utility import Quality, quality_by, ranks_within
 from shortlist.utility.quadrature import (
     Block,
     Crowd,
@@ -37,7 +38,6 @@ from shortlist.utility.quadrature import (
     separation_range,
     tilt,
 )
-from shortlist.utility.quality import Quality, quality_by, ranks_within
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.gaps import ExponentialWithGap

@@ -17,7 +17,7 @@ from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run
 from shortlist.mechanisms.sets import negate
 from shortlist.sampling.sets import Switch, round_up
 from shortlist.scores import Scores
-from shortlist.utility.quality import Quality, quality_by, ranks_within
+from shortlist.utility import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution, winner_probabilities, within_ranks
 from shortlist.utility.race import number_correct as number_correct_of_race
 

@@ -15,8 +15,7 @@ from shortlist.exact.noise import EXPONENTIAL, Noise
 from shortlist.exact.reals import Contest, to_float
 from shortlist.sampling.thresholds import Rules
 from shortlist.scores import Scores
-from shortlist.utility import quadrature
-from shortlist.utility.quality import Quality, ranks_within
+from shortlist.utility import Quality, quadrature, ranks_within
 from shortlist.utility.race import ERROR, line_law, line_levels, set_probabilities
 
 if TYPE_CHECKING:

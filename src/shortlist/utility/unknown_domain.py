@@ -18,8 +18,8 @@ from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import canonical_offset, dummies
 from shortlist.mechanisms.base import listing
 from shortlist.scores import Scores
+from shortlist.utility import Quality, is_wanted, ranks_within
 from shortlist.utility.quadrature import Crowd, without_tilt
-from shortlist.utility.quality import Quality, is_wanted, ranks_within
 from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum
 from shortlist.utility.threshold import LineRace
 
@@ -96,6 +96,73 @@ class BarredRace:
         if not len(self.log_rate):
             return 0.0
         return min(1.0, _correct(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
+
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach (Proposition 262).
+
+        The list ends with the bar, fewer than k having rung, or with the k-th ring; all heads have rung by then, and
+        nobody beyond reach has. Of those between, two polynomials count: who have rung, and one that rings now.
+        """
+        if head > len(self.log_rate):
+            return 0.0
+        log_bar, v = self._clock()
+        room, heads = self.k - head, self.log_rate[:head, None] + v
+        x = np.exp(np.clip(heads, -700.0, 6.5))
+        all_rung = np.exp(_log_rung(heads).sum(axis=0))
+        last_head = all_rung * (x / np.expm1(x)).sum(axis=0)
+        number, ringing = np.zeros((2, room + 1, len(v)))
+        number[0] = 1.0
+        for log_one in self.log_rate[head:reach].tolist():
+            x = np.exp(np.minimum(log_one + v, 40.0))
+            still, rung = np.exp(-x), -np.expm1(-x)
+            _count_one_more(ringing, still, rung)
+            ringing += (x * still) * number
+            _count_one_more(number, still, rung)
+        nobody_else = np.exp(-np.exp(np.minimum(_log_sum(self.log_rate[reach:], log_bar) + v, 40.0)))
+        by_bar = np.exp(log_bar + v) * all_rung * number[:room].sum(axis=0)
+        full = last_head * number[room] + (all_rung * ringing[room - 1] if room else 0.0)
+        return min(1.0, float((nobody_else * (by_bar + full)).sum()) * STEP)
+
+    def inclusion(self) -> Floats:
+        """P[it is named] for every listed label, largest first: it rings before the bar, and fewer than k before it."""
+        log_bar, v = self._clock()
+        size, k = len(self.log_rate), max(1, min(self.k, len(self.log_rate)))
+        result, width = np.zeros(size), max(1, CELLS // max(1, size * k))
+        for start in range(0, len(v), width):
+            result += _named(self.log_rate, k, log_bar, v[start : start + width])
+        return np.minimum(result, 1.0)
+
+    def _clock(self) -> tuple[float, Floats]:
+        """(the bar's log rate; the v = ln t at which anything may ring before the bar has).
+
+        A bar slower than e^-84 rings after the k-th label, or after all: a slower one names the same.
+        """
+        log_bar = max(self.log_bar, -2 * CERTAIN)
+        return log_bar, np.arange(-_log_sum(self.log_rate, log_bar) - CERTAIN, 4.5 - log_bar, STEP)
+
+
+def _log_sum(logs: Floats, log_one: float) -> float:
+    return float(np.logaddexp.reduce(np.append(logs, log_one)))
+
+
+def _named(log_rate: Floats, k: int, log_bar: float, v: Floats) -> Floats:
+    """What these v add to P[named]: Int e^{-w_bar t} w_i e^{-w_i t} P[fewer than k others have rung] dt.
+
+    The others are those before label i and those after it: nothing is ever divided out.
+    """
+    x = np.exp(np.minimum(np.add.outer(log_rate, v), 40.0))
+    still, rung, result = np.exp(-x), -np.expm1(-x), np.zeros(len(log_rate))
+    before, after = np.zeros((len(log_rate) + 1, k, len(v))), np.zeros((k, len(v)))
+    before[0, 0] = after[0] = 1.0
+    for i in range(len(log_rate)):
+        before[i + 1] = before[i]
+        _count_one_more(before[i + 1], still[i], rung[i])
+    weight = np.exp(-np.exp(log_bar + v)) * STEP
+    for i in reversed(range(len(log_rate))):
+        fewer = (before[i] * np.cumsum(after, axis=0)[::-1]).sum(axis=0)
+        result[i] = float((weight * x[i] * still[i] * fewer).sum())
+        _count_one_more(after, still[i], rung[i])
+    return result
 
 
 def _all_first(log_winners: Floats, log_others: Floats) -> float:
@@ -337,6 +404,10 @@ class ListDistribution:
     gumbel: BarredRace | None
     """With Gumbel noise, the same race by sums that are quicker."""
 
+    @property
+    def _quick(self) -> BarredRace | LineRace:
+        return self.race if self.gumbel is None else self.gumbel
+
     def sets(self) -> dict[tuple[int, ...], float]:
         return _by_position(self.positions, self.race.sets() if len(self.positions) else {(): 1.0})
 
@@ -345,12 +416,12 @@ class ListDistribution:
 
     def quality(self) -> Quality:
         pairs = ranks_within(np.sort(self.counts)[::-1], self.race.k)
-        great, good = (self.race.within(*pair) for pair in pairs)
+        great, good = (self._quick.within(*pair) for pair in pairs)
         return Quality(self.success(), great, good, self.recall())
 
     def inclusion(self) -> Floats:
         result = np.zeros(len(self.counts))
-        result[self.positions] = self.race.inclusion()
+        result[self.positions] = self._quick.inclusion()
         return result
 
     def recall(self) -> float:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -161,7 +162,9 @@ def ranking_of(case):
 
 
 def race_of(case, noise, **options):
-    return sets.prepare_subsets(ranking_of(case), noise, **options)
+    """Classes are drawn through cells, as where there are many: tests/sampling/test_subset_few.py has the few."""
+    with mock.patch.object(envelopes, "FEW", 0):
+        return sets.prepare_subsets(ranking_of(case), noise, **options)
 
 
 def law_of(case, noise):

@@ -17,7 +17,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.testing import seeded
-from shortlist.utility.quality import Quality
+from shortlist.utility import Quality
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind
 

@@ -216,6 +216,7 @@ def test_the_budget_of_the_switch():
 def test_recall_on_real_data_is_that_of_the_table(shared_data, name, k, budget, one_shot, wanted, monkeypatch):
     from shortlist.mechanisms import sets as here
 
+    monkeypatch.setattr(here, "guarding_of", here.guarding_of.__wrapped__)
     monkeypatch.setattr(here, "rho_of", lambda k, budget: Fraction(1, 2))  # as the table has it
     monkeypatch.setattr(here, "gamma_of", lambda k, budget: Fraction(1, 2))
     if isinstance(budget, ZCDP):  # the table was made with e^2 / 8 of bounded range e, which is a little too much
@@ -325,6 +326,7 @@ def test_a_switch_whose_lead_is_in_doubt_follows_the_law(monkeypatch):
     assert abs(plain - doubtful) < 60
 
 
+@pytest.mark.traced
 def test_the_exact_lead_is_the_sum_over_all_classes():
     x = np.array([90, 80, 77, 70, 61, 60, 60, 44, 30, 20, 9, 8, 7, 3, 2, 2, 1, 0])
     switch = small_switch(x, k=5, rate=Fraction(1, 10), rho=Fraction(2, 5))
@@ -340,6 +342,7 @@ def test_the_exact_lead_is_the_sum_over_all_classes():
         assert switch.low <= float(odds) <= switch.high
 
 
+@pytest.mark.traced
 def test_a_coin_of_which_nothing_is_known_is_refined():
     switch, asked = small_switch(), []
 

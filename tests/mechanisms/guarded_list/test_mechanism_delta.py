@@ -9,8 +9,8 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit import prove_mechanism
 from shortlist.audit.certified import sets
-from shortlist.choose import choose_method
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL
+from shortlist.execute import choose_method
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.lists import SHARE

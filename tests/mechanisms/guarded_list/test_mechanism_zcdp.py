@@ -10,8 +10,8 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit import prove_mechanism
 from shortlist.audit.certified import sets
-from shortlist.choose import choose_method
 from shortlist.exact.noise import GUMBEL
+from shortlist.execute import choose_method
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.race import epsilon_of_a_round
@@ -53,6 +53,7 @@ def test_draws_follow_the_certified_law(x, rho):
     assert_law(counts, list(exact.values()), wrong=list(wrong.values()) if len(set(x)) > 1 else None)
 
 
+@pytest.mark.traced
 def test_draws_decided_exactly_follow_the_law(monkeypatch):
     """With bounds that say nothing of the lead, every coin is compared with the exact one in balls."""
     monkeypatch.setattr(ListSwitch, "bounds", lambda switch, fine: (-1e3, 1e3))
@@ -62,6 +63,7 @@ def test_draws_decided_exactly_follow_the_law(monkeypatch):
     assert_law(counted(mechanism, scores, exact, seed=4, draws=800), list(exact.values()), wrong=list(wrong.values()))
 
 
+@pytest.mark.traced
 def test_one_draw_is_one_of_many():
     scores, mechanism = Scores([60, 40, 20, 1], monotone=True), GuardedListTopK(k=2, budget=ZCDP(0.5))
     exact = chances(mechanism, scores)

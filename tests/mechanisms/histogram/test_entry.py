@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.choose import choose_method
+from shortlist.execute import choose_method
 from shortlist.mechanisms import NoisyHistogram
 from shortlist.mechanisms.base import Request
 from tests.helpers.terminal import called

@@ -9,7 +9,7 @@ from shortlist.mechanisms import LimitedDomainTopK
 from shortlist.mechanisms.race import renyi_epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import default_limit, quick_list
 from shortlist.privacy import ThinnedRange
-from shortlist.utility.quality import searching
+from shortlist.utility import searching
 from tests.helpers.support import in_suite
 from tests.helpers.typed import of_kind
 

@@ -15,7 +15,7 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit import Law, prove
 from shortlist.audit.certified import base, unknown_domain
-from shortlist.choose import choose_mechanism
+from shortlist.execute import choose_mechanism
 from shortlist.mechanisms import NamesChoice
 from shortlist.mechanisms.base import Request
 from tests.helpers.support import assert_law, full_size, sized

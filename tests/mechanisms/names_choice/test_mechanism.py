@@ -10,7 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist.audit import Law, certify
-from shortlist.choose import choose_mechanism
+from shortlist.execute import choose_mechanism
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.partition import share

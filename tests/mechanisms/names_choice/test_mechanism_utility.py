@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import KeySet, MeasuredSet, NamesChoice
-from shortlist.utility.quality import Quality
+from shortlist.utility import Quality
 from tests.helpers.support import assert_law, full_size, in_suite, sized
 from tests.helpers.typed import present
 

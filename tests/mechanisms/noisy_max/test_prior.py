@@ -12,7 +12,7 @@ from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import NoisyMax
 from shortlist.testing import seeded
-from shortlist.utility.quality import Quality
+from shortlist.utility import Quality
 from tests.helpers.support import assert_law, full_size, histogram, sized
 from tests.helpers.typed import of_kind
 

@@ -7,7 +7,7 @@ import pytest
 
 from shortlist.sampling import quantiles as sampler
 from shortlist.testing import seeded
-from shortlist.utility.quantiles import point_chances, sequence_chances
+from shortlist.utility.stable import point_chances, sequence_chances
 from tests.helpers.inside import Choice, Node, WordStream
 from tests.helpers.support import assert_law, full_size, histogram, sized
 

@@ -8,11 +8,11 @@ import pytest
 
 from shortlist.sampling.entropy import WordStream
 from shortlist.sampling.quantiles import Choice, Node, Recursion
+from shortlist.tables.columns import PLAIN
 from shortlist.tables.count import open_values
-from shortlist.tables.dialect import PLAIN
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
-from shortlist.utility.quantiles import point_chances, sequence_chances
+from shortlist.utility.stable import point_chances, sequence_chances
 from tests.helpers.support import assert_law, histogram
 
 ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), (5, 3)]

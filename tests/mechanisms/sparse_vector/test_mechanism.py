@@ -55,6 +55,7 @@ def test_the_scales_are_exact():
     assert rules.branches[1].test.cut == 0
 
 
+@pytest.mark.traced
 def test_a_stream_answers_in_order_and_stops_after_k():
     values = iter([5000, -5000, 6000, 7000, 8000])
     answers = list(sv().stream(values))

@@ -16,7 +16,7 @@ from shortlist.audit.certified.base import Chances, Law, choice_law, gather, ord
 if TYPE_CHECKING:
     from shortlist.mechanisms.quantiles import Quantile
     from shortlist.mechanisms.stable import LargeGap, StableTopK
-    from shortlist.mechanisms.votes import PATE, MultiLabelPATE
+    from shortlist.pate import PATE, MultiLabelPATE
     from shortlist.scores import Scores
 
 
