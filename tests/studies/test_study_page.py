@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shortlist.pages.plots import PALETTE
+from shortlist.pages.theme import encode_json
 from shortlist.planning.plans import collapse_point
 from studies.papers import explore
 from studies.papers.errata import errata
-from studies.papers.inline_svg import inline_svg
+from studies.papers.inline_svg import COLOURS, inline_svg
 from tests.helpers.browser import check_contrast, check_keyboard, check_looks, check_width
 from tests.helpers.support import full_size
 
@@ -156,8 +158,13 @@ def test_figures_keep_their_names_apart_and_take_the_colours_of_the_page(study):
     assert "#0f766e" not in drawn
     assert ">0.001</text>" in drawn
     assert ">#1f2a37</text>" in drawn
+    assert set(PALETTE) <= set(COLOURS)
     with pytest.raises(ValueError, match="view box"):
         inline_svg("<svg></svg>", "a", "b")
+
+
+def test_json_in_a_page_cannot_end_its_element():
+    assert "<" not in encode_json({"a": "</script><b>"})
 
 
 def test_the_measures_of_these_tests_find_what_is_wrong(look, tmp_path):
