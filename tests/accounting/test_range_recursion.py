@@ -1,16 +1,17 @@
 """V_j on a grid: never below what trying many windows finds, and hardly above (Theorem 29, Lemma 30)."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from shortlist._arrays import Floats
 from shortlist.accounting import curves as range_recursion
 from tests.helpers.inside import many_rounds
 
 fresh = range_recursion.recursion.__wrapped__
 
 
-def plain_rounds(epsilon: float, rounds: int, cells: int, tries: int) -> Floats:
+def plain_rounds(epsilon: float, rounds: int, cells: int, tries: int) -> Any:
     """V at 0, step, ... by trying many t between the grid points: from below, for chords of V on the grid."""
     step = epsilon / cells
     grid = step * np.arange(rounds * cells + 1)
@@ -20,7 +21,7 @@ def plain_rounds(epsilon: float, rounds: int, cells: int, tries: int) -> Floats:
     for _ in range(rounds):
         known = values
 
-        def chord(x: Floats) -> Floats:
+        def chord(x: Any) -> Any:
             at = np.minimum(np.abs(x) / step, grid.size - 1.0)
             cell = np.minimum(at.astype(int), grid.size - 2)
             share = np.expm1((at - cell) * step) / np.expm1(step)

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import shortlist as sl
-from shortlist import ApproxDP, PureDP
+from shortlist import ApproxDP, PureDP, Scores
 from shortlist.audit import attack as audit_attack
 from shortlist.audit import events
 from shortlist.audit.attack import target_of
@@ -32,7 +32,6 @@ from shortlist.mechanisms import (
 )
 from shortlist.mechanisms.base import Outcome
 from shortlist.privacy import ZCDP
-from shortlist.scores import Scores
 from tests.helpers import outsiders
 from tests.helpers.support import full_size, sized
 

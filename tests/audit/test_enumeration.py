@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 
 import shortlist as sl
-from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit import Law, alike, certify, neighbours, prove, prove_mechanism
 from shortlist.audit.attack import default_pairs
 from shortlist.mechanisms import (
@@ -25,7 +25,6 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.scores import Scores
 
 
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])

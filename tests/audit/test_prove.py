@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
+from shortlist import ZCDP, ApproxDP, PureDP, Scores, mechanisms
 from shortlist.audit import Law, certify, prove_mechanism, prove_pate
 from shortlist.audit.entries import ENTRIES
 from shortlist.exact.noise import KINDS
@@ -33,7 +33,6 @@ from shortlist.mechanisms import (
 )
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange
-from shortlist.scores import Scores
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present

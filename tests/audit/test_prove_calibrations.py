@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flint import arb
 
-from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit import Law, certify, neighbours, prove, prove_mechanism, prove_pate
 from shortlist.audit.prove import epsilons_of
 from shortlist.mechanisms import (
@@ -22,6 +22,7 @@ from shortlist.mechanisms import (
     LargeGap,
     LimitedDomainTopK,
     MeasuredTopK,
+    Mechanism,
     NoisyMax,
     OneshotTopK,
     SparseVector,
@@ -35,11 +36,9 @@ from shortlist.mechanisms import race as oneshot
 from shortlist.mechanisms import sets as canonical
 from shortlist.mechanisms import stable as large_gap
 from shortlist.mechanisms import unknown_domain as limited_domain
-from shortlist.mechanisms.base import Mechanism
 from shortlist.mechanisms.stable import Parts
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import GumbelDP
-from shortlist.scores import Scores
 from tests.helpers.support import FULL, full_size, sized
 from tests.helpers.typed import of_kind, present
 

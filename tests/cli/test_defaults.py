@@ -2,13 +2,11 @@
 
 import pytest
 
-from shortlist.cli.releases import FILE
-from shortlist.cli.releases import read_defaults as defaults
 from tests.helpers.terminal import called
 
 
 def written(folder, text):
-    (folder / FILE).write_text(text)
+    (folder / "shortlist.toml").write_text(text)
     return str(folder)
 
 
@@ -25,7 +23,6 @@ def test_its_words_stand_where_options_are_left_out(tmp_path):
 
 
 def test_without_a_file_nothing_is_taken_for_granted(tmp_path):
-    assert defaults(str(tmp_path)) == {}
     assert called("top", "x.csv", "-k", "1", cwd=tmp_path).returncode == 2
 
 
@@ -45,23 +42,23 @@ def test_without_a_file_nothing_is_taken_for_granted(tmp_path):
     ],
 )
 def test_what_may_not_stand_there_is_named(tmp_path, text, said):
-    (tmp_path / FILE).write_bytes(text.encode("latin-1"))
-    with pytest.raises(ValueError, match=said or "it must be TOML"):
-        defaults(str(tmp_path))
+    (tmp_path / "shortlist.toml").write_bytes(text.encode("latin-1"))
     done = called("top", "x.csv", "-k", "1", cwd=tmp_path)
     assert done.returncode == 1
     assert (said or "TOML") in done.stderr
 
 
 def test_several_columns_make_an_item(tmp_path):
-    assert defaults(written(tmp_path, 'item = ["artist", "title"]')) == {"item": ["artist", "title"]}
+    (tmp_path / "rows.csv").write_text("who,artist,title\n" + "".join(f"{n},nina,sun\n" for n in range(500)))
+    written(tmp_path, 'user = "who"\nitem = ["artist", "title"]')
+    done = called("top", "rows.csv", "-k", "1", "--epsilon", "1", "--delta", "1e-6", "--json", cwd=tmp_path)
+    assert '"item_columns": ["artist", "title"]' in done.stdout, done.stderr
 
 
 def test_a_file_that_is_none_is_told_in_words(tmp_path):
-    (tmp_path / FILE).write_text(f"user = {'[' * 5000}{']' * 5000}\n")
-    with pytest.raises(ValueError, match="must be TOML"):
-        defaults(str(tmp_path))
-    (tmp_path / FILE).unlink()
-    (tmp_path / FILE).mkdir()
-    with pytest.raises(ValueError, match="must be TOML"):
-        defaults(str(tmp_path))
+    path = tmp_path / "shortlist.toml"
+    path.write_text(f"user = {'[' * 5000}{']' * 5000}\n")
+    assert "must be TOML" in called("top", "x.csv", "-k", "1", cwd=tmp_path).stderr
+    path.unlink()
+    path.mkdir()
+    assert "must be TOML" in called("top", "x.csv", "-k", "1", cwd=tmp_path).stderr

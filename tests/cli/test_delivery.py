@@ -13,9 +13,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.cli.app import in_options
-from shortlist.cli.releases import Delivery, Format
 from shortlist.errors import Text
-from tests.helpers.terminal import SHORTLIST, called
+from tests.helpers.terminal import SHORTLIST, called, main
 from tests.helpers.typed import present
 
 TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film", "--candidates", "films.txt", "--epsilon", "1")
@@ -135,14 +134,17 @@ def test_clips_and_separators_are_read_as_they_are_written(home, tmp_path):
     assert called(*asked, "--separator", "tab", cwd=tmp_path).returncode == 0
 
 
-def test_parquet_is_not_sent_to_a_terminal(monkeypatch):
+def test_parquet_is_not_sent_to_a_terminal(monkeypatch, capsys):
     class Screen(io.StringIO):
         def isatty(self):
             return True
 
     monkeypatch.setattr("sys.stdout", Screen())
-    with pytest.raises(Exception, match="parquet is no text"):
-        Delivery.of({"shown": Format.parquet}, "", [])
+    monkeypatch.setattr("sys.argv", ["shortlist", "top", "x.csv", "-k", "1", "--user", "u", "--item", "i",
+                                     "--epsilon", "1", "--delta", "1e-6", "--format", "parquet"])  # fmt: skip
+    with pytest.raises(SystemExit):
+        main()
+    assert "parquet is no text" in capsys.readouterr().err
 
 
 def test_what_was_written_is_said_and_who_may_read_it(tmp_path):

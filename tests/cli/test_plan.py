@@ -1,10 +1,11 @@
 """`shortlist plan`."""
 
 import json
+import re
 
-from shortlist.cli.output import find_too_wide
-from shortlist.cli.plan import SPARE
-from tests.helpers.terminal import called
+import pytest
+
+from tests.helpers.terminal import Terminal, called
 
 ASKED = ("plan", "--shape", "zipf:1.1", "--items", "60", "--users", "50000", "-k", "5", "--target", "0.99")
 
@@ -53,14 +54,12 @@ def test_plan_never_takes_a_number_for_another(tmp_path):
     assert 0.5 < json.loads(done.stdout)["rows"][0]["epsilon"] < 10  # 5 against 3; -2^63 would be the last
 
 
-def test_a_narrow_terminal_breaks_no_word_and_keeps_what_was_asked_for():
-    names = ("mechanism", "budget", "domain", "epsilon", "rho", "delta", "gives", "top", "great", "good", "recall")
-    columns = {name: ["one-shot, exponential" if name == "mechanism" else "0.0001"] for name in names}
-    spare = [name for name in SPARE if name != "good"]
-    for width in range(60, 140, 5):
-        left_out = find_too_wide(columns, spare, width)
-        shown = [cells[0] if name == "mechanism" else max(name, cells[0], key=len) for name, cells in columns.items()
-                 if name not in left_out]  # fmt: skip
-        assert len(" | ".join(shown)) <= width
-        assert not {"mechanism", "epsilon", "good"} & set(left_out)
-    assert find_too_wide(columns, spare, 140) == []
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_a_narrow_terminal_breaks_no_word_and_keeps_what_was_asked_for(columns):
+    shown = Terminal(*ASKED, "--goal", "good", "--budget", "pure", columns=columns).read()
+    table = [line for line in shown.splitlines() if "│" in line or "┃" in line]
+    assert len(table) > 3
+    assert max(map(len, table)) <= columns
+    assert {"mechanism", "epsilon"} <= {*table[0].replace("┃", " ").split()}
+    assert len({len(re.split("[│┃]", line)) for line in table}) == 1
+    assert "one-shot, exponential" in shown

@@ -2,13 +2,13 @@
 
 import io
 import json
+import sys
 import warnings
 
 import pytest
 
-from shortlist.cli.output import echo_json
 from shortlist.cli.releases import list_methods
-from tests.helpers.terminal import Terminal, called
+from tests.helpers.terminal import Terminal, called, main
 
 TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film")
 NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
@@ -61,16 +61,21 @@ def test_the_commands_of_a_ledger_are_described_in_whole_sentences():
     assert "..." not in called("ledger", "-h").stdout.partition("Commands")[2]
 
 
-def test_json_has_letters_as_they_are_and_escapes_where_the_stream_has_none(monkeypatch):
-    told = {}
+def test_json_has_letters_as_they_are_and_escapes_where_the_stream_has_none(monkeypatch, tmp_path):
+    rows, told = tmp_path / "rows.csv", {}
+    rows.write_text("who,what\n" + "".join(f"{n},映画\n" for n in range(500)), encoding="utf-8")
+    asked = "-k 1 --user who --item what --epsilon 1 --delta 1e-6"
     for encoding in ("utf-8", "cp1252"):
         raw = io.BytesIO()
         monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding=encoding))
-        echo_json('{"item": "映画"}')
+        monkeypatch.setattr("sys.argv", ["shortlist", "top", str(rows), *asked.split(), "--json"])
+        with pytest.raises(SystemExit):
+            main()
+        sys.stdout.flush()
         told[encoding] = raw.getvalue()
-    assert told["utf-8"].decode() == '{"item": "映画"}\n'
+    assert '"items": ["映画"]' in told["utf-8"].decode()
     assert told["cp1252"].isascii()
-    assert json.loads(told["cp1252"]) == {"item": "映画"}
+    assert json.loads(told["cp1252"])["items"] == ["映画"]
 
 
 def test_what_we_warn_of_is_said_in_words_and_what_libraries_warn_of_is_not(tmp_path, monkeypatch):

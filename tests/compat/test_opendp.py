@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import shortlist as sl
-from shortlist.compat import opendp
+import shortlist.compat.opendp as opendp
 from shortlist.mechanisms import CanonicalTopK, NoisyMax, OneshotTopK
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 

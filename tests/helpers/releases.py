@@ -1,8 +1,14 @@
-"""One mechanism of every family that gives a release, for what must hold of all of them."""
+"""Mechanisms of every kind in the registry, by what they are for: what must hold of all of them is tested on these.
+
+The settings below are tested beside it. A kind that has none of them is here with its first example of the registry.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from shortlist import ZCDP, ApproxDP
+from shortlist.audit.entries import audit_of, examples
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -18,6 +24,7 @@ from shortlist.mechanisms import (
     LimitedDomainTopK,
     MeasuredSet,
     MeasuredTopK,
+    Mechanism,
     NamesChoice,
     NoisyHistogram,
     NoisyMax,
@@ -28,9 +35,15 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.base import Mechanism
+from shortlist.mechanisms.registry import METHODS
+from tests.helpers.typed import present
 
 APPROX = ApproxDP(2.0, 1e-4)
+EXAMPLES: dict[str, Any] = {name: mechanism for name, mechanism, _ in examples()}
+"""What the registry has: one mechanism of every name."""
+
+METHOD_NAMES = tuple(METHODS)
+"""Every name for `method=` of `top_k`."""
 
 PUBLIC: dict[str, Mechanism] = {
     "one winner": NoisyMax(epsilon=2.0),
@@ -96,3 +109,16 @@ LINES: dict[str, Mechanism] = {
     "quantiles": Quantile(q=(0.25, 0.5, 0.75), budget=APPROX),
 }
 """For counts of people along a public line."""
+
+FAMILIES = (PUBLIC, CAPPED, NUMBERED, UNKNOWN, WEIGHED, LINES)
+
+
+def _add_kinds() -> None:
+    """Add an example of every kind that has no setting above to the family of its inputs."""
+    families = {"scores": PUBLIC, "histograms": UNKNOWN, "line": LINES}
+    for name, mechanism in EXAMPLES.items():
+        if not any(type(one) is type(mechanism) for family in FAMILIES for one in family.values()):
+            families[present(audit_of(mechanism)).inputs][name] = mechanism
+
+
+_add_kinds()

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from shortlist.utility.race import winner_probabilities
+from tests.helpers.laws import winner_probabilities
 
 
 def utilities(x, k, gamma, loss="gap-aware"):

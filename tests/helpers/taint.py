@@ -17,9 +17,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import shortlist as sl
+from shortlist import risk
 from shortlist.pages import release_page as one_release
 from shortlist.pages import summary
-from shortlist.pages.summary import risk
 
 COUNTS = {
     "tea": 5923, "milk": 5657, "PLANT-alpha": 2917, "PLANT-beta": 2917, "PLANT-gamma": 2917, "PLANT-delta": 1483,

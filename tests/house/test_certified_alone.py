@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from shortlist import Scores
 from shortlist.audit import Law, certify
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, LargeGap
 from shortlist.mechanisms import sets as canonical
 from shortlist.mechanisms import sets as guarded
 from shortlist.mechanisms import stable as large_gap
 from shortlist.privacy import ZCDP
-from shortlist.scores import Scores
 from tests.helpers.typed import of_kind
 
 SOURCE = Path(__file__).parents[2] / "src"

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 import shortlist
 from bench import size
-from shortlist.cli.app import COMMANDS, app
+from shortlist.cli.app import app
 from tests.helpers.typed import of_kind, present
 
 HOME = Path(shortlist.__file__).parent
@@ -131,9 +131,8 @@ def test_a_command_loads_what_it_needs(arguments, needed, not_needed):
 def test_every_command_is_where_the_list_says_and_has_its_own_help():
     group = of_kind(TyperGroup, typer.main.get_command(app))
     context = typer.Context(group)
-    assert group.list_commands(context) == list(COMMANDS)
-    built = {name: present(group.get_command(context, name)) for name in COMMANDS}
-    for name, place in COMMANDS.items():
-        assert built[name].name == name
-        assert built[name].help
-        assert len(place.says) < 60
+    names = group.list_commands(context)
+    assert {"top", "keys", "quantile", "ledger", "plan", "audit", "studio"} <= {*names}
+    for name in names:
+        command = present(group.get_command(context, name))
+        assert (command.name, bool(command.help)) == (name, True)

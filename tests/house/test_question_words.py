@@ -7,11 +7,11 @@ from typing import get_type_hints
 import pytest
 
 import shortlist as sl
-from shortlist import mechanisms
+from shortlist import Scores, mechanisms
 from shortlist.api import QuantileOptions, SelectOptions, TopKOptions
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
 from shortlist.query import OPTIONS, TABLE_OPTIONS, GroupOptions, options_of
-from shortlist.scores import QuestionOptions, Scores, ScoresOptions
+from shortlist.scores import QuestionOptions, ScoresOptions
 
 KINDS = [getattr(mechanisms, name) for name in mechanisms.__all__]
 METHODS = {

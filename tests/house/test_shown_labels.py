@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.accounting.guarantees import Composition, PureDP
 from shortlist.cli.releases import show
+from shortlist.privacy import Composition, PureDP
 from shortlist.release_io import csv_table, spreadsheet_safe, write_table
 from tests.helpers.terminal import main
 

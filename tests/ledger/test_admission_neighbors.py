@@ -10,8 +10,6 @@ import pytest
 
 import shortlist as sl
 from shortlist import Ledger, PureDP, Scores
-from shortlist.ledger.filter import STATED, relation_of
-from shortlist.ledger.sqlite import _FIRST
 from shortlist.mechanisms import SparseVector
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
@@ -213,15 +211,25 @@ def test_an_edit_of_the_relation_is_found_by_verify(tmp_path):
         Ledger(ledger.path).verify()
 
 
+STATED = ("(add-remove)", "(replace)")
+
+
 @pytest.mark.parametrize("unit", [
     "", "user", *(f"user {words}" for words in STATED), *STATED, "(replace) user", "user (Replace)", "a\0b (replace)",
     "(replace)\0", "Zoë 🗳 (add-remove)", "replace", "add-remove", "user (replace) ", "user ('replace')",
 ])  # fmt: skip
-def test_python_and_sqlite_read_the_same_relation(unit, tmp_path):
+def test_a_unit_states_its_relation_at_its_end(unit, tmp_path):
+    """Python reads it of an entry, and SQLite of the first one when another is charged."""
     ledger = Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
-    ledger.charge(PureDP(0.5), unit=unit)
-    with closing(sqlite3.connect(ledger.path)) as db:
-        rows = db.execute(f"SELECT relation FROM {_FIRST}").fetchall()
-    assert [relation for (relation,) in rows] == [relation_of(unit)] * bool(relation_of(unit))
-    assert present(ledger.find(ledger.head)).relation == relation_of(unit)
-    assert ledger.verify() == 1
+    ledger.charge(PureDP(0.25), unit=unit)
+    stated = next((words.strip("()") for words in STATED if unit.endswith(words)), "")
+    assert present(ledger.find(ledger.head)).relation == stated
+    refused = 0
+    for words in STATED:
+        try:
+            ledger.charge(PureDP(0.25), unit=f"user {words}")
+        except ValueError:
+            refused += 1
+    assert refused == 1  # the first that states a relation decides
+    assert ledger.verify() == 2
+    assert {one.relation for one in ledger.entries()} - {""} == {stated or "add-remove"}

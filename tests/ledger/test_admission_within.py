@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.ledger.filter import HAIR
 from tests.helpers.typed import present
 
 
@@ -72,7 +71,7 @@ def test_what_is_left_is_told_as_the_decimal_it_stands_for(tmp_path):
     assert str(ledger).endswith("a charge of up to epsilon 0.9 would still be admitted")
     left = cast(sl.PureDP, ledger.within(sl.PureDP(0.9))).epsilon
     assert left < 0.9
-    assert Fraction(left) >= (1 - HAIR) * Fraction(0.9)
+    assert Fraction(left) >= (1 - Fraction(1, 2**40)) * Fraction(0.9)
 
 
 def test_a_charge_of_somebody_elses_mechanism_is_told_the_last_digit(tmp_path):
@@ -90,7 +89,7 @@ def test_deltas_that_add_up_to_the_budgets_fit_too(tmp_path, kind, size):
     spend(ledger, kind(0.01, 1e-8), 9)
     last = cast(sl.ApproxDP | sl.ZCDP, ledger.within(kind(0.01, 1e-8)))
     assert last != kind(0.01, 1e-8), "ten times the float 1e-8 is more than 1e-7"
-    assert (1 - HAIR) * Fraction(1e-8) <= Fraction(last.delta) < Fraction(1e-8)
+    assert (1 - Fraction(1, 2**40)) * Fraction(1e-8) <= Fraction(last.delta) < Fraction(1e-8)
     ledger.charge(last)
     assert sum(entry.amounts.delta for entry in ledger._store.newest(20)) <= Fraction(1e-7)
     assert ledger.within(kind(0.01, 1e-8)) == kind(0.01, 1e-8), "nothing is left"
@@ -117,7 +116,7 @@ def test_never_more_is_drawn_than_was_asked_for(tmp_path):
         ledger.charge(sl.ZCDP(float((left - (most + fits) / 2) / 2) * share))
     ledger.check(sl.PureDP(next_one))
     part = cast(sl.PureDP, ledger.within(sl.PureDP(asked)))
-    assert (1 - HAIR) * Fraction(asked) <= Fraction(part.epsilon) < Fraction(asked)
+    assert (1 - Fraction(1, 2**40)) * Fraction(asked) <= Fraction(part.epsilon) < Fraction(asked)
     ledger.check(part)
 
 

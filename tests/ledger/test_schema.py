@@ -1,5 +1,6 @@
 """What an old file gets in its first write, with every row and the chain as they were."""
 
+import getpass
 import shutil
 import sqlite3
 from contextlib import closing
@@ -7,7 +8,6 @@ from contextlib import closing
 import pytest
 
 from shortlist import BudgetExceeded, Ledger, PureDP
-from shortlist.ledger.chain import user_name
 from shortlist.privacy import ApprovalNeeded, ApproxDP, LedgerError
 from tests.ledger.test_file import edit
 from tests.ledger.test_ledger_golden import FACTS, GOLDEN
@@ -46,7 +46,7 @@ def test_a_new_ledger_notes_who_asked_and_which_table(tmp_path):
     ledger.charge(PureDP(0.1), source="films.parquet: user u, item film")
     (entry,) = ledger.entries()
     assert schema(ledger.path) == 6
-    assert (entry.who, entry.source, entry.request) == (user_name(), "films.parquet: user u, item film", None)
+    assert (entry.who, entry.source, entry.request) == (getpass.getuser(), "films.parquet: user u, item film", None)
 
 
 @pytest.mark.parametrize("name", ["pure-approval", "split-approval"])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shortlist.sampling import race
-from shortlist.utility.race import winner_probabilities
 from tests.helpers.inside import KINDS, Seeded
+from tests.helpers.laws import winner_probabilities
 from tests.helpers.support import assert_law, histogram
 
 D, DRAWS, SCALE = 20_000, 300_000, 4

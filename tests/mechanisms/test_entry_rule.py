@@ -8,10 +8,10 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.execute import choose_mechanism, choose_method
-from shortlist.mechanisms.base import Budget, Request
+from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.registry import METHODS
 
-BUDGETS: tuple[Budget, ...] = (
+BUDGETS: tuple[PureDP | ApproxDP | ZCDP, ...] = (
     PureDP(1.0),
     ZCDP(0.1),
     ZCDP(0.1, 1e-6),

@@ -1,9 +1,10 @@
 """A release in a notebook."""
 
+import json
 import re
+from typing import Any
 
 import shortlist as sl
-from shortlist.pages.theme import card
 from tests.helpers.browser import check_width
 from tests.helpers.typed import present
 
@@ -25,9 +26,11 @@ def test_values_have_bars_in_their_proportion():
 
 def test_without_values_there_are_none_and_strange_numbers_have_none():
     assert not widths(sl.top_k(COUNTS, 3, epsilon=1.0, monotone=True, public=True)._repr_html_())
-    assert not widths(card({"value": ["inf", "1"]}, [float("inf"), 1.0], "", []))
-    assert not widths(card({"value": ["-2"]}, [-2.0], "", []))
-    assert widths(card({"value": ["-2", "4"]}, [-2.0, 4.0], "", [])) == [0.0, 6.0]
+    asked: Any = {"k": 2, "epsilon": 1.0, "monotone": True, "public": True, "values": True}
+    written = json.loads(sl.top_k(COUNTS, **asked).to_json())
+    for values, shown in (([-2.0, -3.0], []), ([-2.0, 4.0], [0.0, 6.0])):
+        written["values"] = values
+        assert widths(sl.Release.from_json(json.dumps(written))._repr_html_()) == shown
 
 
 def test_groups_have_one_table():

@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist import ZCDP, ApproxDP, PureDP, risk
 from shortlist.mechanisms import NoisyMax
-from shortlist.pages.summary import risk
 from shortlist.testing import seeded
 
 SCORES = {"ada": 900, "bob": 500, "cy": 20, "di": 3}

@@ -10,7 +10,6 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
 from shortlist.planning.rows import curves
-from shortlist.utility.lower_bound import least_epsilon, most_success
 
 mpl.use("Agg")
 CONTESTANTS = list(curves())
@@ -96,5 +95,5 @@ def test_comparisons_look_at_public_scores_only():
 
 
 def test_the_limit_of_counts_at_the_ends_of_64_bits_is_no_limit():
-    assert most_success(np.array([2**63 - 1, -(2**63)]), 1, 1.0) == pytest.approx(1.0)
-    assert least_epsilon(np.array([2**63 - 1, -(2**63)]), 1, 0.99) < 1e-17
+    found = sl.compare(np.array([2**63 - 1, -(2**63)]), 1, epsilon=1.0, monotone=True)
+    assert dict(found.limit)[1.0] == pytest.approx(1.0)

@@ -25,14 +25,14 @@ from shortlist.mechanisms import (
     CanonicalTopK,
     GuardedTopK,
     JointTopK,
+    Mechanism,
     NoisyMax,
     OneshotTopK,
     SparseVector,
     TopKWithGaps,
 )
-from shortlist.mechanisms.base import Mechanism
 from shortlist.pate import PATE
-from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.releases import CAPPED, LINES, METHOD_NAMES, NUMBERED, PUBLIC, UNKNOWN, WEIGHED
 from tests.helpers.typed import of_kind
 
 HERE = Path(__file__).parent
@@ -62,6 +62,12 @@ MORE: dict[str, Mechanism] = {
     "joint, zCDP": JointTopK(k=3, budget=ZCDP(0.5)),
     "gaps, Laplace": TopKWithGaps(k=2, epsilon=1.0, noise="laplace"),
 }
+LISTED = PUBLIC | MORE | NUMBERED | CAPPED | LINES
+"""For scores of a public list."""
+
+FOUND = UNKNOWN | WEIGHED
+"""For candidates that come from the data."""
+
 LAWS = (
     "probabilities", "success_probability", "success_bounds", "quality", "number_correct", "inclusion_probabilities",
     "guard_probability", "expected_recall",
@@ -81,10 +87,6 @@ CALLS: tuple[dict[str, Any], ...] = (
     {"k": 1, "budget": ZCDP(0.1)},
     {"k": None, "epsilon": 2.0, "delta": 1e-4},
 )
-METHODS = (
-    "permute-and-flip", "exponential", "oneshot-gumbel", "peeling", "oneshot-exponential", "oneshot-laplace",
-    "oneshot-logistic", "oneshot-half-logistic", "canonical", "guarded", "joint", "gaps",
-)  # fmt: skip
 
 
 def plain(value: Any) -> Any:
@@ -110,7 +112,7 @@ def tried(call: Callable[..., Any], *given: Any) -> Any:
 
 def known() -> Iterator[tuple[str, Any, str, sl.Scores]]:
     """Every mechanism with every question it is for."""
-    for family, questions in ((PUBLIC | MORE | NUMBERED, SCORES), (UNKNOWN, NAMES)):
+    for family, questions in ((LISTED, SCORES), (FOUND, NAMES)):
         for name, mechanism in family.items():
             for title, scores in questions.items():
                 yield name, mechanism, title, scores
@@ -139,8 +141,8 @@ def certified() -> dict[str, Any]:
     scores = sl.Scores([2, 1, 0], monotone=True)
     names = sl.Scores({"a": 2, "b": 1, "c": 1}, monotone=True, public=False)
     return {
-        name: tried(middles, mechanism, names if family is UNKNOWN else scores)
-        for family in (PUBLIC | MORE | NUMBERED, UNKNOWN)
+        name: tried(middles, mechanism, names if family is FOUND else scores)
+        for family in (LISTED, FOUND)
         for name, mechanism in family.items()
     }
 
@@ -148,7 +150,7 @@ def certified() -> dict[str, Any]:
 def charges() -> dict[str, Any]:
     return {
         name: [repr(mechanism.guarantee), repr(mechanism.charge), mechanism.name, mechanism.ordered]
-        for name, mechanism in (PUBLIC | MORE | NUMBERED | UNKNOWN).items()
+        for name, mechanism in (LISTED | FOUND).items()
     }
 
 
@@ -178,7 +180,7 @@ def releases() -> dict[str, Any]:
             drawn[f"top_k {n} | {title}"] = tried(
                 lambda s, w: released(of_kind(sl.Release, sl.top_k(s, rng=sl.testing.seeded(4), **w))), scores, words
             )
-    for method in METHODS:
+    for method in METHOD_NAMES:
         for k in (1, 3):
             drawn[f"top_k {method} {k}"] = tried(
                 lambda m, k: released(sl.top_k(SCORES["counts"], k, epsilon=1.0, method=m, rng=sl.testing.seeded(5))),

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from shortlist._arrays import Values
 from shortlist.sampling import skipping as skip_schedule
 from tests.helpers.inside import KINDS, Contest, make_plan
 
@@ -19,7 +19,7 @@ SCORES = {
 }
 
 
-LAYOUTS: dict[str, Callable[[Values], Values]] = {
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "contiguous": lambda values: values,
     "every third": lambda values: np.repeat(values, 3)[::3],
     "backwards": lambda values: values[::-1].copy()[::-1],

@@ -1,12 +1,12 @@
 """A threshold is raised where high runs hold many; the law stays, and where few hold all nothing is raised."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist._arrays import Values
 from shortlist.sampling import skipping as skip_schedule
 from shortlist.sampling import skipping as skip_threshold
 from tests.helpers.inside import EXPONENTIAL, GAUSSIAN, GUMBEL, Contest, levels, make_plan, skip_race
@@ -90,7 +90,7 @@ def test_races_with_a_raised_threshold_have_the_law(noise, monkeypatch):
     assert_law(counts, law, wrong=[other[values == level].sum() for level in (6, 4, 0)])
 
 
-SHAPES: dict[str, Values] = {
+SHAPES: dict[str, Any] = {
     "bell": np.random.default_rng(1).normal(0, 100, 50_000),
     "tied": np.minimum(np.random.default_rng(2).pareto(1.0, 50_000) * 10, 500).astype(np.int16),
     "equal": np.zeros(50_000, np.int8),

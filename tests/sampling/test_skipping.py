@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 from shortlist.sampling import race as sampling_race
 from shortlist.sampling import skipping
-from shortlist.utility.race import winner_probabilities
 from tests.helpers.inside import KINDS, SECURE, Contest, Seeded, levels, make_plan, race, skip_race, word
+from tests.helpers.laws import winner_probabilities
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 

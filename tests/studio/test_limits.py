@@ -9,7 +9,6 @@ import pytest
 
 import shortlist as sl
 from shortlist.studio import planner
-from shortlist.studio.answers import Answer
 from shortlist.studio.inputs import Folder
 from shortlist.studio.planner import Planner
 from shortlist.studio.server import Connections, Handler, Limits, Studio
@@ -83,12 +82,12 @@ def test_a_request_whose_body_trickles_in_makes_room_too(studio_with, monkeypatc
 
 def test_who_comes_while_all_are_being_served_is_told_so(studio_with, monkeypatch):
     studio = studio_with(connections=1, silence=600.0)
-    started, go_on = threading.Event(), threading.Event()
+    started, go_on, real = threading.Event(), threading.Event(), studio.server.answers.get
 
-    def waits(_route):
+    def waits(route):
         started.set()
         assert go_on.wait(60)
-        return Answer(b"{}")
+        return real(route)
 
     monkeypatch.setattr(studio.server.answers, "get", waits)
     found = []

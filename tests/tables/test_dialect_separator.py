@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.tables.dialect import SEPARATORS, Dialect
 
 ASK: dict[str, Any] = {"user": "user", "item": "item", "candidates": ["tea", "a;b", "a,b"]}
 
@@ -18,7 +17,7 @@ def counted(tmp_path, text, **words):
     return dict(zip(scores.labels, scores.values.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("separator", SEPARATORS)
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_fields_stand_between_separators(tmp_path, separator):
     quoted = f"a{separator}b"
     text = f'user,"item"\n1,tea\n2,"{quoted}"\n'.replace(",", separator).replace(f"a{separator}b", quoted)
@@ -26,7 +25,6 @@ def test_fields_stand_between_separators(tmp_path, separator):
     path.write_text(text)
     scores = sl.count(path, user="user", item="item", candidates=["tea", quoted], separator=separator)
     assert scores.as_public().values.tolist() == [1, 1]
-    assert Dialect(separator, quoted=True).header(str(path)) == ["user", "item"]
 
 
 def test_quotes_open_after_the_separator_alone(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 import zstandard
 
 import shortlist as sl
-from shortlist.tables.dialect import read
 from tests.helpers.terminal import called
 
 ROWS = b"user,item\n" + b"".join(b"%d,tea\n" % n for n in range(2000))
@@ -30,7 +29,6 @@ FORMS = {
 def test_every_frame_is_checked_and_counted(tmp_path, form):
     path = tmp_path / "rows.csv.zst"
     path.write_bytes(FORMS[form])
-    assert read(str(path), lambda file: file.read()) == ROWS
     assert sl.count(path, candidates=["tea"], **ASK).as_public().values.tolist() == [2000]
 
 

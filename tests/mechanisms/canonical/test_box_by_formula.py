@@ -12,8 +12,8 @@ from shortlist.audit import alike
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.noise import piecewise_noise
-from shortlist.utility.race import winner_probabilities
 from tests.helpers.box import shifts
+from tests.helpers.laws import winner_probabilities
 from tests.helpers.subset_law import subset_law
 
 CUSTOM = piecewise_noise([0, 1, 2], [-0.5, 0, -1])

@@ -12,27 +12,11 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.mechanisms import CanonicalTopK
-from shortlist.mechanisms.sets import NOTHING, default_gamma
 from shortlist.privacy import BoundedRange
 from tests.helpers.inside import EXPONENTIAL
 from tests.helpers.subset_law import counted, subset_law
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
-
-
-def test_the_public_rule_for_gamma_looks_at_k_and_d_alone():
-    half = Fraction(1, 2)
-    assert [default_gamma(k, 100) for k in (1, 2, 3, 50, 97, 98, 99)] == [
-        1,
-        Fraction(9, 10),
-        half,
-        half,
-        half,
-        Fraction(1, 10),
-        0,
-    ]
-    assert default_gamma(1, 2) == 1
-    assert default_gamma(2, 4) == Fraction(9, 10)
 
 
 def test_guarantees_are_known_before_data_is_seen():
@@ -81,9 +65,9 @@ def test_releases_are_sets_sorted_by_label():
 def test_all_candidates_cost_nothing_and_say_so(noise, tmp_path):
     release = CanonicalTopK(k=3, epsilon=1.0, noise=noise).release([5, 1, 3])
     assert release.indices == [0, 1, 2]
-    assert release.guarantee == release.charge == NOTHING
+    assert release.guarantee == release.charge
     assert "nothing spent" in str(release)
-    assert NOTHING.epsilon_at(0.0) == 0.0
+    assert present(release.charge).epsilon_at(0.0) == 0.0
     ledger = sl.Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
     CanonicalTopK(k=3, epsilon=9.0, noise=noise).release([5, 1, 3], ledger=ledger)
     assert ledger.spent.epsilon == 0
@@ -178,3 +162,15 @@ def test_questions_that_do_not_fit_are_refused_from_public_facts():
 @pytest.mark.parametrize("gamma", [np.float32(0.5), np.float16(0.5), np.int64(1)])
 def test_a_gamma_of_numpy_is_a_number(gamma):
     assert len(present(CanonicalTopK(k=2, epsilon=1.0, gamma=gamma).release([5, 4, 1, 0]).items)) == 2
+
+
+def test_the_public_rule_for_gamma_looks_at_k_and_d_alone():
+    half, rule = (
+        Fraction(1, 2),
+        {1: 1, 2: Fraction(9, 10), 3: Fraction(1, 2), 97: Fraction(1, 2), 98: Fraction(1, 10), 99: 0},
+    )
+    for d, ks in ((100, rule), (2, {1: 1}), (4, {2: Fraction(9, 10)}), (100, {50: half})):
+        x = np.sort(np.random.default_rng(d).integers(0, 40, d))
+        for k, gamma in ks.items():
+            ruled, said = (CanonicalTopK(k=k, epsilon=0.3, **words) for words in ({}, {"gamma": gamma}))
+            assert ruled.success_probability(x) == said.success_probability(x), (k, d)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
-from shortlist.mechanisms.gaps import check_gap_noise, selection_scale
+from shortlist.mechanisms import TopKWithGaps
 from tests.helpers.box import shifts
 from tests.mechanisms.gaps.by_formula import gap_density, nodes, worst_gap_ratio
 
@@ -15,19 +15,19 @@ both = pytest.mark.parametrize("noise", ["exponential", "laplace"])
 
 def scale_of(k, monotone, epsilon=1.0):
     """The scale the mechanism really uses."""
-    return float(selection_scale(Scores([0, 1], monotone=monotone), k, epsilon))
+    return float(TopKWithGaps(k=k, epsilon=epsilon)._scale(Scores([0] * (k + 1), monotone=monotone)))
 
 
 def crowded_ratio(noise, scale):
     """Two winners far ahead of twelve losers, all of whom one person moves: the log ratio of one output."""
     here, there = (np.array([0.0, 0.0, *[move] * 12]) / scale for move in (0.0, 1.0))
-    kind, gaps = check_gap_noise(noise), np.array([3.0, 40.0]) / scale
+    kind, gaps = TopKWithGaps(k=1, epsilon=1.0, noise=noise)._kind, np.array([3.0, 40.0]) / scale
     return abs(np.log(gap_density(here, (0, 1), gaps, kind) / gap_density(there, (0, 1), gaps, kind)))
 
 
 @both
 def test_lists_with_gaps_use_all_of_epsilon_and_forgetting_a_factor_is_caught(noise):
-    kind = check_gap_noise(noise)
+    kind = TopKWithGaps(k=1, epsilon=1.0, noise=noise)._kind
     assert 0.999 < crowded_ratio(noise, scale_of(2, True)) <= 1.0 + 1e-9
     assert crowded_ratio(noise, scale_of(1, True)) > 1.99
     assert worst_gap_ratio(1, 3, scale_of(1, True), kind, False, top=1) > 1.99
@@ -35,7 +35,7 @@ def test_lists_with_gaps_use_all_of_epsilon_and_forgetting_a_factor_is_caught(no
 
 def test_the_gap_of_two_items_is_the_laplace_mechanism_and_not_free_under_zcdp():
     """KL at epsilon 1 is .367879, and epsilon^2/8 would be .125 (Proposition 82)."""
-    noise = check_gap_noise("exponential")
+    noise = TopKWithGaps(k=1, epsilon=1.0)._kind
     g, weight = nodes([0, 1], low=0.0, high=40.0)
     kl = 0.0
     for order in ((0,), (1,)):
@@ -46,7 +46,7 @@ def test_the_gap_of_two_items_is_the_laplace_mechanism_and_not_free_under_zcdp()
 
 
 def test_the_oracle_of_two_items():
-    noise = check_gap_noise("exponential")
+    noise = TopKWithGaps(k=1, epsilon=1.0)._kind
     for g in (0.0, 0.5, 1.0, 3.0):
         density = gap_density(np.array([3, 2]) / 2, (0,), [g / 2], noise) / 2
         assert density == pytest.approx(np.exp(-abs(g - 1) / 2) / 4, rel=1e-9)
@@ -97,7 +97,7 @@ def floored(s, index, m, noise):
 
 
 def test_flooring_continuous_gaps_keeps_epsilon_where_geometric_ties_do_not():
-    noise = check_gap_noise("exponential")
+    noise = TopKWithGaps(k=1, epsilon=1.0)._kind
     base = (0, 0, 0)
     for shift in shifts(3, monotone=False)[::2]:
         for m in (0, 1):

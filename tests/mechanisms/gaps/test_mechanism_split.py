@@ -11,7 +11,6 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit import prove_mechanism
 from shortlist.mechanisms import MeasuredTopK
-from shortlist.mechanisms.gaps import DEVIATIONS, least_variance_split
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 
@@ -53,23 +52,18 @@ def test_the_scales_are_those_of_the_shares():
 )
 def test_the_least_variance_is_the_least_and_no_selection_is_worse(k, relative, noise):
     def variance(theta):
-        ratio = (DEVIATIONS[noise] * relative * (1 - theta) / theta) ** 2 / 2
+        ratio = ({"exponential": 1.0, "laplace": 2**0.5}[noise] * relative * (1 - theta) / theta) ** 2 / 2
         return 2 / (1 - theta) ** 2 * (1 + ratio * k) / (1 + ratio)
 
-    best = least_variance_split(k, relative, noise)
+    scores = Scores(range(k + 1), monotone=relative == 1)
+    chosen = MeasuredTopK(k=k, epsilon=1.0, theta=None, noise=noise)
+    best = chosen.share(scores)
     assert best >= 0.5
     assert variance(best) <= variance(np.linspace(0.5, 0.999, 100_000)).min() * (1 + 1e-5)
     assert variance(best) < variance(0.5)
-    scores = Scores(range(k + 1), monotone=relative == 1)
-    chosen = MeasuredTopK(k=k, epsilon=1.0, theta=None, noise=noise)
-    assert chosen.share(scores) == best
     pair = (chosen, dataclasses.replace(chosen, theta=0.5))
     errors = [present(one.release(scores, rng=seeded(1)).margins)[0].error for one in pair]
     assert errors[0] ** 2 / errors[1] ** 2 == pytest.approx(variance(best) / variance(0.5), rel=1e-6)
-
-
-def test_small_lists_are_split_in_halves():
-    assert [least_variance_split(k, 1.0, "exponential") for k in (1, 2, 5, 10)] == [0.5] * 4
 
 
 @pytest.mark.parametrize("theta", [0.25, 0.8])

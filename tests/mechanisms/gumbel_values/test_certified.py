@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit import prove_mechanism
 from shortlist.audit.certified import race
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.privacy import GumbelDP
-from shortlist.scores import Scores
 from tests.helpers.support import full_size, in_suite, sized
 
 BOXES: dict[int, dict[str, Any]] = {1: {"d": 3, "top": 1}, 2: {"d": 3, "top": 1}, 3: {"d": 4, "top": 0}}

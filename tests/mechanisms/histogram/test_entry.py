@@ -10,7 +10,7 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.execute import choose_method
 from shortlist.mechanisms import NoisyHistogram
-from shortlist.mechanisms.base import Budget, Request
+from shortlist.mechanisms.base import Request
 from tests.helpers.terminal import called
 
 ROWS = pl.DataFrame({"user": [n // 4 for n in range(400)], "item": [f"i{n % 7}" for n in range(400)]})
@@ -23,7 +23,13 @@ def count(**more):
 
 def test_a_histogram_answers_where_noise_on_every_count_is_smaller():
     flags = (False, True)
-    budgets: tuple[Budget, ...] = (PureDP(1.0), ZCDP(0.1), ZCDP(0.1, 1e-6), ApproxDP(1.0, 1e-6), ApproxDP(1.0, 0.0))
+    budgets: tuple[PureDP | ApproxDP | ZCDP, ...] = (
+        PureDP(1.0),
+        ZCDP(0.1),
+        ZCDP(0.1, 1e-6),
+        ApproxDP(1.0, 1e-6),
+        ApproxDP(1.0, 0.0),
+    )
     for k, budget, ordered, values, gaps, public, most in product(
         (1, 2, 3, 10, 200), budgets, flags, flags, flags, flags, (1, 2, 3, 64)
     ):

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from shortlist import ZCDP, ApproxDP
+from shortlist import ZCDP, ApproxDP, Scores
 from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.exact.geometric import public_coin
 from shortlist.exact.thresholds import Cap, pair_bar
 from shortlist.mechanisms import KeySet
-from shortlist.scores import Scores
 from tests.helpers.typed import of_kind
 
 

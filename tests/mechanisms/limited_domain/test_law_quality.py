@@ -8,6 +8,7 @@ from shortlist.audit.certified import unknown_domain
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.utility import distribution, ranks_within
 from shortlist.utility.threshold import LineRace
+from tests.helpers.laws import good_ranks, great_ranks, holds
 from tests.helpers.support import assert_law
 
 CASES = [  # counts, k, epsilon, delta, limit
@@ -23,20 +24,16 @@ CASES = [  # counts, k, epsilon, delta, limit
 
 def _compare(mechanism, counts, k, lists):
     """Great, good and who is named, from the chances of all outcomes; a chance that is off by 1e-6 would be seen."""
-    ranking = sorted(counts, reverse=True)
 
     def chance(head, reach):
-        """Heads are above the next rank, and what is beyond is below the last one within."""
-        heads = {i for i, one in enumerate(counts) if head and one >= ranking[head - 1]}
-        beyond = {i for i, one in enumerate(counts) if reach < len(counts) and one <= ranking[reach]}
-        return sum(p for named, p in lists.items() if heads <= set(named) and not beyond & set(named))
+        return sum(p for named, p in lists.items() if holds(counts, set(named), head, reach))
 
     sets = dict.fromkeys((tuple(sorted(named)) for named in lists), 0.0)
     for named, p in lists.items():
         sets[tuple(sorted(named))] += p
     assert mechanism.probabilities(counts, monotone=True) == pytest.approx(sets, abs=1e-9)
     quality = mechanism.quality(counts, monotone=True)
-    great, good = ranks_within(ranking, k)
+    great, good = great_ranks(k), good_ranks(k)
     assert quality.great == pytest.approx(chance(*great), abs=1e-9)
     assert quality.good == pytest.approx(chance(*good), abs=1e-9)
     assert quality.great != pytest.approx(chance(*great) + 1e-6, abs=1e-9)
@@ -80,8 +77,7 @@ def test_large_lists_agree_with_what_is_known_by_other_sums():
     assert inclusion[:20].sum() / 20 == pytest.approx(quality.recall, abs=1e-9)
     assert (np.diff(inclusion) <= 1e-12).all()
     assert quality.top <= quality.great <= quality.good
-    race = distribution(mechanism, sl.Scores(counts, monotone=True)).race
-    assert race.within(20, 20) == pytest.approx(quality.top, rel=1e-6)
+    assert quality.top == pytest.approx(mechanism.success_probability(counts, monotone=True), rel=1e-6)
 
 
 def test_draws_have_these_inclusions():
@@ -126,13 +122,28 @@ def test_exponential_noise_of_long_lists_and_of_none():
 def test_the_quality_of_canonical_sets_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
     mechanism = CanonicalLimitedDomain(k=k, epsilon=epsilon, delta=delta, limit=limit)
     chances = unknown_domain.canonical_limited_law(mechanism, sl.Scores(counts, monotone=True)).chances
-    _compare(mechanism, counts, k, {members: float(p) for members, p in chances.items()})
+    sets = {members: float(p) for members, p in chances.items()}
+    quality, best = _compare(mechanism, counts, k, sets), sorted(counts, reverse=True)[:k]
+    right = sum(p for named, p in sets.items() if sorted((counts[i] for i in named), reverse=True) == best)
+    assert quality.top == pytest.approx(right, abs=1e-9)
+    share = sum(p * sum(counts[i] >= best[-1] for i in named) for named, p in sets.items()) / k
+    assert quality.recall == pytest.approx(share, abs=1e-9)
 
 
 def test_too_many_sets_are_refused():
     for kind in (LimitedDomainTopK, CanonicalLimitedDomain):
         with pytest.raises(ValueError, match="more than 100,000 sets; ask for quality"):
             kind(k=10, epsilon=1.0, delta=1e-3, limit=40).probabilities(list(range(1, 41)), monotone=True)
+
+
+def test_many_labels_have_the_recall_of_labels_counted_one_by_one(monkeypatch):
+    counts = np.floor(3000 / np.arange(1.0, 1500.0)).astype(np.int64)
+    mechanism = LimitedDomainTopK(k=10, epsilon=0.5, delta=1e-4, limit=1000, split=0.0)
+    at_once = mechanism.expected_recall(counts, monotone=True)
+    assert 0.2 < at_once < 0.99
+    monkeypatch.setattr("shortlist.utility.unknown_domain.FEW_PAIRS", 10**9)
+    one_by_one = LimitedDomainTopK(k=10, epsilon=0.5, delta=1e-4, limit=1000, split=0.0)
+    assert one_by_one.expected_recall(counts, monotone=True) == pytest.approx(at_once, abs=1e-12)
 
 
 @pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), CASES)

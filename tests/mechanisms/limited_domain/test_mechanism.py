@@ -12,7 +12,6 @@ import shortlist as sl
 from shortlist import ApproxDP, Ledger, Scores
 from shortlist.exact import thresholds
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
-from shortlist.mechanisms.base import largest_counts, listing
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from tests.helpers.inside import canonical_offset, dummies
 from tests.helpers.support import assert_law, full_size, sized
@@ -331,20 +330,6 @@ def test_nothing_private_is_said(mechanism):
     assert "secret" not in told
     with pytest.raises(ValueError, match="as_public"):
         mechanism(k=3, epsilon=1.0, delta=1e-6).release_many(scores._as_counted(), draws=2)
-
-
-def test_the_head_of_a_histogram_gives_the_same_list():
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        counts = rng.integers(0, 6, 40)
-        for limit in (1, 5, 39, 40, 90):
-            whole, part = listing(counts, limit), listing(largest_counts(counts, limit + 1)[1], limit)
-            assert whole.counts.tolist() == part.counts.tolist()
-            assert whole.beyond == part.beyond
-            assert (counts[whole.positions] == whole.counts).all()
-            assert len(whole.counts) <= limit
-            assert (whole.counts > whole.beyond).all()
-            assert np.count_nonzero(counts > whole.beyond) == len(whole.counts)
 
 
 def test_huge_counts_are_drawn_exactly():

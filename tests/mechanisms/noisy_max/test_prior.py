@@ -8,10 +8,9 @@ import pytest
 from flint import arb, ctx, fmpq
 
 import shortlist as sl
-from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit import Law, certify, prove_mechanism
 from shortlist.mechanisms import NoisyMax
-from shortlist.scores import Scores
 from shortlist.testing import seeded
 from shortlist.utility import Quality
 from tests.helpers.support import assert_law, full_size, histogram, sized

@@ -12,7 +12,7 @@ from shortlist.audit.certified import base
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise import piecewise_noise
-from shortlist.utility.race import winner_probabilities
+from tests.helpers.laws import winner_probabilities
 
 every = pytest.mark.parametrize("noise", list(KINDS))
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])

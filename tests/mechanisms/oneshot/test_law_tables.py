@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortlist.exact import noise as exact_noise
-from shortlist.utility.race import inclusion_probabilities, number_correct, quality, right_probability
 from tests.helpers import by_force
-from tests.helpers.inside import GUMBEL, KINDS
+from tests.helpers.laws import NOISES, inclusion_probabilities, number_correct, quality, right_probability
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 
@@ -27,9 +25,9 @@ def test_sets_of_two_agree_with_the_table(name):
     sets = by_force.set_probabilities(s, 2, name)
     np.testing.assert_allclose(list(sets.values()), SETS[name], atol=6e-8)
     printed = dict(zip(sets, SETS[name], strict=True))
-    included = inclusion_probabilities(np.array(s), 2, exact_noise.noise_named(name))
+    included = inclusion_probabilities(np.array(s), 2, name)
     np.testing.assert_allclose(included, by_force.inclusion(printed, 4), atol=2e-7)
-    assert right_probability(np.array(s), 2, exact_noise.noise_named(name)) == pytest.approx(SETS[name][0], abs=6e-8)
+    assert right_probability(np.array(s), 2, name) == pytest.approx(SETS[name][0], abs=6e-8)
 
 
 def test_lists_of_two_agree_with_the_table():
@@ -42,9 +40,9 @@ def test_lists_of_two_agree_with_the_table():
         (2, 1): 0.02421295,
     }
     s = np.array([2.0, 1.0, 0.0])
-    included = inclusion_probabilities(s, 2, GUMBEL)
+    included = inclusion_probabilities(s, 2, "gumbel")
     np.testing.assert_allclose(included, by_force.inclusion(printed, 3), atol=2e-8)
-    assert right_probability(s, 2, GUMBEL) == pytest.approx(printed[0, 1] + printed[1, 0], abs=1e-8)
+    assert right_probability(s, 2, "gumbel") == pytest.approx(printed[0, 1] + printed[1, 0], abs=1e-8)
 
 
 FIVE = {
@@ -68,11 +66,9 @@ def test_five_items_agree_with_the_table_and_with_an_independent_path(name, R):
     right, recall, *correct = FIVE[name, R]
     by_lists = name == "gumbel"
     sets = by_force.as_sets(by_force.plackett_luce(s, 2)) if by_lists else by_force.set_probabilities(s, 2, name)
-    law = number_correct(s, 2, exact_noise.noise_named(name))
-    assert right_probability(s, 2, exact_noise.noise_named(name)) == pytest.approx(
-        by_force.right(sets, s, 2), abs=1e-12
-    )
-    assert right_probability(s, 2, exact_noise.noise_named(name)) == pytest.approx(right, abs=1e-10)
+    law = number_correct(s, 2, name)
+    assert right_probability(s, 2, name) == pytest.approx(by_force.right(sets, s, 2), abs=1e-12)
+    assert right_probability(s, 2, name) == pytest.approx(right, abs=1e-10)
     np.testing.assert_allclose(law, by_force.correct(sets, s, 2), atol=1e-12)
     np.testing.assert_allclose(law, correct, atol=6e-9)
     assert law @ [0, 0.5, 1] == pytest.approx(recall, abs=1e-10)
@@ -88,7 +84,7 @@ def test_five_items_agree_with_the_table_and_with_an_independent_path(name, R):
 )
 def test_inclusions_of_five_items_agree_with_the_table(name, printed):
     s = 0.4 * np.array([5.0, 4.0, 4.0, 1.0, 0.0])
-    np.testing.assert_allclose(inclusion_probabilities(s, 2, exact_noise.noise_named(name)), printed, atol=6e-9)
+    np.testing.assert_allclose(inclusion_probabilities(s, 2, name), printed, atol=6e-9)
 
 
 ROWS = [
@@ -121,7 +117,7 @@ def counts(name):
 
 @pytest.mark.parametrize(("data", "k", "epsilon", "name", "printed"), ROWS)
 def test_real_counts_agree_with_the_table(data, k, epsilon, name, printed):
-    found = quality(epsilon / k * counts(data), k, exact_noise.noise_named(name))
+    found = quality(epsilon / k * counts(data), k, name)
     np.testing.assert_allclose((found.top, found.recall, found.great, found.good), printed, rtol=1.1e-7)
 
 
@@ -133,11 +129,11 @@ LONG = {(1000, "laplace"), (1000, "half-logistic"), (1000, "logistic"), (100, "l
     [
         pytest.param(k, epsilon, name, marks=[pytest.mark.long] if (k, name) in LONG else [])
         for k, epsilon in ((10, 0.002), (100, 0.1), (1000, 1.0))
-        for name in KINDS
+        for name in NOISES
     ],
 )
 def test_meters_read_zero_on_netflix(k, epsilon, name):
-    s, noise = epsilon / k * counts("NETFLIX.n17770"), exact_noise.noise_named(name)
+    s, noise = epsilon / k * counts("NETFLIX.n17770"), name
     law, included = number_correct(s, k, noise), inclusion_probabilities(s, k, noise)
     assert law.sum() == pytest.approx(1, abs=1e-11)
     assert included.sum() == pytest.approx(k, abs=k * 1e-11)
