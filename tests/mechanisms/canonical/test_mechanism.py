@@ -172,5 +172,5 @@ def test_the_public_rule_for_gamma_looks_at_k_and_d_alone():
     for d, ks in ((100, rule), (2, {1: 1}), (4, {2: Fraction(9, 10)}), (100, {50: half})):
         x = np.sort(np.random.default_rng(d).integers(0, 40, d))
         for k, gamma in ks.items():
-            ruled, said = (CanonicalTopK(k=k, epsilon=0.3, **words) for words in ({}, {"gamma": gamma}))
+            ruled, said = CanonicalTopK(k=k, epsilon=0.3), CanonicalTopK(k=k, epsilon=0.3, gamma=gamma)
             assert ruled.success_probability(x) == said.success_probability(x), (k, d)

@@ -161,8 +161,8 @@ def test_the_parts_fit_the_budget(k, budget, public):
         left = Fraction(budget.epsilon) - Fraction(paid.epsilon)
         assert 2 * paid.delta <= budget.delta
         for deviation, fits in (
-            (float(parts.deviation) * (1 + 1e-9), True),
-            (float(parts.deviation) * (1 - 1e-5), False),
+            (float(present(parts.deviation)) * (1 + 1e-9), True),
+            (float(present(parts.deviation)) * (1 - 1e-5), False),
         ):
             a, b = 1 / (2 * deviation), float(left) * deviation
             lost = norm.cdf(a - b) - np.exp(float(left)) * norm.cdf(-a - b)  # the tight delta of Gaussian noise
