@@ -165,11 +165,12 @@ def test_a_gamma_of_numpy_is_a_number(gamma):
 
 
 def test_the_public_rule_for_gamma_looks_at_k_and_d_alone():
-    half, rule = (
-        Fraction(1, 2),
-        {1: 1, 2: Fraction(9, 10), 3: Fraction(1, 2), 97: Fraction(1, 2), 98: Fraction(1, 10), 99: 0},
-    )
-    for d, ks in ((100, rule), (2, {1: 1}), (4, {2: Fraction(9, 10)}), (100, {50: half})):
+    half, tenth = Fraction(1, 2), Fraction(1, 10)
+    rule: dict[int, Fraction] = {
+        1: Fraction(1), 2: Fraction(9, 10), 3: half, 97: half, 98: tenth, 99: Fraction(0)
+    }  # fmt: skip
+    small: list[tuple[int, dict[int, Fraction]]] = [(2, {1: Fraction(1)}), (4, {2: Fraction(9, 10)}), (100, {50: half})]
+    for d, ks in [(100, rule), *small]:
         x = np.sort(np.random.default_rng(d).integers(0, 40, d))
         for k, gamma in ks.items():
             ruled, said = CanonicalTopK(k=k, epsilon=0.3), CanonicalTopK(k=k, epsilon=0.3, gamma=gamma)
