@@ -169,3 +169,12 @@ def test_without_room_in_the_ledger_not_even_the_header_is_looked_at(tmp_path):
     ):
         with pytest.raises(sl.BudgetExceeded):
             ask()
+
+
+def test_counts_of_other_candidates_than_were_charged_are_not_drawn_from(monkeypatch):
+    """Two of two candidates cost nothing: two of four, drawn under that charge, would be free."""
+    rows = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "b", "c"]})
+    other = sl.count(rows, user="user", item="item", candidates=["a", "b", "c", "d"])
+    monkeypatch.setattr(OpenTable, "count", lambda *_: other)
+    with pytest.raises(ValueError, match="the candidates changed between the charge and the count"):
+        sl.top_k(rows, 2, epsilon=1.0, user="user", item="item", candidates=["a", "b"])
