@@ -509,7 +509,8 @@ class Scores:
         """How many candidates may be chosen, those above -inf: public, as which ones they are."""
         if self._names is not None or isinstance(self._content, Votes) or self._numbers.dtype.kind != "f":
             return self._size
-        return int(np.count_nonzero(self._numbers > -np.inf))
+        some = range(0, self._size, 1 << 16)  # a little at a time: no copy of all is made
+        return sum(int(np.count_nonzero(self._numbers[start : start + (1 << 16)] > -np.inf)) for start in some)
 
     @property
     def _has_names(self) -> bool:

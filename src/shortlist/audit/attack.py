@@ -163,7 +163,9 @@ def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivi
     if isinstance(subject, Target):
         return subject
     if isinstance(subject, Mechanism):
-        if _depth(subject, "_draw") < _depth(subject, "release_many"):  # a subclass may change single draws alone
+        if (
+            _depth(subject, "_draw") < _depth(subject, "_draw_many") < _depth(subject, "_price")
+        ):  # its draws alone differ
             return single_releases(subject, monotone=monotone, sensitivity=sensitivity)
         return many_releases(subject, monotone=monotone, sensitivity=sensitivity)
     if callable(subject):

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
+from shortlist._runtime import set_fields
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float
 from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
@@ -21,7 +22,7 @@ from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import race, race_many
+from shortlist.sampling.race import race
 from shortlist.sampling.sets import (
     Guard,
     SubsetRace,
@@ -58,8 +59,7 @@ class BestOf(base.Budgeted[base.Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_budget(epsilon, self.budget))
+        set_fields(self, k=base.check_k(self.k), budget=base.check_budget(epsilon, self.budget))
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
@@ -76,6 +76,10 @@ class Guarded(BestOf):
     def charge(self) -> Guarantee:
         """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
         return ZCDP(self.budget.rho) if isinstance(self.budget, ZCDP) else self.budget
+
+    def _way(self, outcome: base.Outcome) -> list[int]:
+        """1 for one-shot and 0 for canonical."""
+        return [int(outcome.extras.used == ONE_SHOT.used)]
 
 
 @base.mechanism_class
@@ -124,7 +128,7 @@ class CanonicalTopK(BestOf):
 
     def __post_init__(self, epsilon: float | None) -> None:
         BestOf.__post_init__(self, epsilon)
-        object.__setattr__(self, "gamma", check_gamma(self.gamma))
+        set_fields(self, gamma=check_gamma(self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
             raise ValueError(
                 'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
@@ -147,9 +151,7 @@ class CanonicalTopK(BestOf):
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
         return charge_of_rounds(1, self._kind, self.guarantee)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
@@ -198,15 +200,6 @@ class CanonicalTopK(BestOf):
             return base.Outcome(np.sort(self._race(scores).draw(source)).tolist())
         places = self._race(scores, runs_of(counted)).draw(source)
         return base.Outcome(np.sort(positions_of(counted, places)).tolist())
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one sorted row each, for study and audit of public scores."""
-        scores, number = self._validate_public(scores, question), base.check_draws(draws)
-        if self.k == scores._choosable:
-            return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
-        return np.sort(self._race(scores).draw_many(base.check_source(rng), number), axis=1)
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
@@ -372,9 +365,7 @@ class GuardedTopK(Guarded):
     def name(self) -> str:
         return f"guarded top-{self.k}"
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _canonical(self) -> CanonicalTopK:
@@ -390,28 +381,18 @@ class GuardedTopK(Guarded):
         return self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.budget, self.charge)
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        counted = distinct_scores(scores) if self.k > 2 else None
-        if counted is not None and self.k <= scores._choosable // 2:
-            return self._draw_by_runs(scores, counted, source)
-        run = self._run(scores)
-        if run is None:
+        public = self._guarding(scores)
+        if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        picked, used = run.draw(source)
-        return base.Outcome(picked.tolist(), used)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent draws, one sorted row each, for study and audit of public scores.
-
-        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
-        """
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        run = self._run(scores)
-        if run is None:
-            rows = self._canonical.release_many(scores, draws=draws, rng=rng)
-            return base.Draws(rows, None, np.zeros((len(rows), 1), np.int64))
-        return run.draw_many(source, base.check_draws(draws))
+        fallback = self._one_shot(scores, public.k, public.d)
+        counted = distinct_scores(scores) if self.k <= public.d // 2 else None
+        if counted is None:
+            picked, used = self._run_with(scores, public, fallback).draw(source)
+            return base.Outcome(picked.tolist(), used)
+        places = self._chooser(scores, runs_of(counted), public).draw(source)  # in a time that grows with these alone
+        if places is not None:
+            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
+        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
@@ -428,17 +409,6 @@ class GuardedTopK(Guarded):
         chosen = np.flatnonzero(values > -np.inf)
         finite = negate(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
-
-    def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> base.Outcome:
-        """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
-        public = self._guarding(scores)
-        if public is None:
-            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        places = self._chooser(scores, runs_of(counted), public).draw(source)
-        if places is not None:
-            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
-        fallback = self._one_shot(scores, public.k, public.d)
-        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
@@ -474,10 +444,6 @@ class OneShot:
         """The winners, best first."""
         return race(values, k=k, scale=self.scale, noise=self.noise, source=source).indices
 
-    def draw_many(self, values: Values, k: int, source: Source, draws: int) -> Indices:
-        """The winners of independent draws, one row each."""
-        return race_many(values, k=k, scale=self.scale, noise=self.noise, source=source, draws=draws)
-
 
 @dataclass(frozen=True, slots=True)
 class Guarding:
@@ -512,19 +478,6 @@ class GuardedRace:
         picked = np.zeros(len(self.chosen), np.bool_)
         picked[places] = True
         return self.chosen[~picked if self.mirrored else picked], used
-
-    def draw_many(self, source: Source, draws: int) -> base.Draws:
-        """Independent draws: sorted rows, and 1 where one-shot was used."""
-        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
-        one_shot = np.array([one is None for one in sets])
-        rows = np.sort([np.zeros(k, np.int64) if one is None else one for one in sets], axis=1)
-        winners = self.fallback.draw_many(self.finite, k, source, int(one_shot.sum()))
-        rows[one_shot] = np.sort(winners, axis=1)
-        if self.mirrored:
-            picked = np.ones((draws, len(self.chosen)), np.bool_)
-            np.put_along_axis(picked, rows, False, axis=1)
-            rows = np.nonzero(picked)[1].reshape(draws, -1)
-        return base.Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
 
 
 @lru_cache
