@@ -496,10 +496,13 @@ class Mechanism(ABC):
         """Whether this one does: `exchangeable`, unless its parameters tell candidates apart."""
         return self.exchangeable
 
+    title: ClassVar[str]
+    """`name`, with parameters in braces."""
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """The mechanism in a few words, for the record."""
+        return self.title.format(self)
 
     @property
     @abstractmethod

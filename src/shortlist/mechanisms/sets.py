@@ -149,7 +149,7 @@ class CanonicalTopK(BestOf):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(1, self._kind, self.guarantee)
+        return charge_of_rounds(1, self._kind.bounded_range, self.guarantee)
 
     ordered: ClassVar[bool] = False
 
@@ -168,7 +168,7 @@ class CanonicalTopK(BestOf):
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, exactly."""
-        return _rate(self.guarantee, scores.range_sensitivity)
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
 
     def _weight(self, d: int) -> Fraction:
         """g, for k of d candidates."""
@@ -211,11 +211,6 @@ def distinct_scores(scores: Scores) -> Runs | CountedScores | None:
     """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
     runs = scores._runs
     return count_scores(scores._numbers) if runs is None else runs
-
-
-@lru_cache
-def _rate(budget: base.Budget, range_sensitivity: Fraction) -> Fraction:
-    return Fraction(epsilon_of_a_round(1, budget)) / range_sensitivity
 
 
 @lru_cache
@@ -361,10 +356,7 @@ class GuardedTopK(Guarded):
     budget: base.Budget = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
-
-    @property
-    def name(self) -> str:
-        return f"guarded top-{self.k}"
+    title: ClassVar[str] = "guarded top-{0.k}"
 
     ordered: ClassVar[bool] = False
 

@@ -544,6 +544,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
     def _filling(self, size: int, *, public: bool) -> base.Mechanism:
         """The round that chooses `size` labels, out of a public list or of what is there."""
         cost = self._parts.fill
+        assert cost is not None
         if not isinstance(cost, ThinnedRange):
             return OneshotTopK(k=size, budget=cost, noise="gumbel")
         if public:
