@@ -152,7 +152,7 @@ WRONG: list[tuple[Mechanism, Any, str, Any, dict[str, Any]]] = [
     (NoisyMax(epsilon=1.0), NoisyMax, "_scale", 0.5, ONE),
     (OneshotTopK(k=2, epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
     (CanonicalTopK(k=2, epsilon=1.0), CanonicalTopK, "_rate", 3, {"d": 4, "top": 1}),
-    (CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"), canonical, "_rate", 3, {"d": 4, "top": 1}),
+    (CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"), canonical, "epsilon_of_a_round", 3, {"d": 4, "top": 1}),
     (JointTopK(k=2, epsilon=1.0), JointTopK, "_rate", 2, ONE),
     (JointTopK(k=2, epsilon=1.0), joint, "epsilon_of_a_round", 2, ONE),
     (TopKWithGaps(k=2, epsilon=1.0), TopKWithGaps, "_scale", 0.5, ONE),

@@ -401,7 +401,8 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         mu = budget.mu if isinstance(budget, GumbelDP) else largest_mu(self.k, budget, scores.monotone)
         return scores.largest_sensitivity / Fraction(mu)
 
-    _scale = scale
+    def _scale(self, scores: Scores) -> Fraction:
+        return self.scale(scores)
 
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         if not isinstance(self.budget, GumbelDP):

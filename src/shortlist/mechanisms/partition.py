@@ -215,10 +215,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
             return (GaussianKeys(self._bar, self._cap.unit),)
         return tuple(map(GeometricKeys, self._coin.noises()))
 
-    def _toss(self, draws: int, source: Source) -> Indices:
-        """Return which of the noises each draw has."""
-        return np.zeros(draws, np.int64) if self._coin is None else self._coin.tosses(draws, source).astype(np.int64)
-
     @property
     def fits_tables(self) -> bool:
         """Whether the bar is so low that some table could reach it: public."""
@@ -241,7 +237,8 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
-        column, noise = Column.of(scores, self._cap), self._noises()[int(self._toss(1, source)[0])]
+        side = 0 if self._coin is None else int(self._coin.tosses(1, source)[0])
+        column, noise = Column.of(scores, self._cap), self._noises()[side]
         names = draw_keys(column.scores, column.sizes, noise, source)
         order = self._rank(names.sums.tolist(), source)
         places = column.places(names.position[order])

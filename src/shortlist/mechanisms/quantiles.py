@@ -100,7 +100,7 @@ class Quantile(base.Budgeted[base.Budget]):
     @property
     def name(self) -> str:
         many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
-        return f"{many} by {NAMES[self._noise]}"
+        return f"{many} by {NAMES[str(self.noise)]}"
 
     @property
     def levels(self) -> int:
@@ -115,12 +115,7 @@ class Quantile(base.Budgeted[base.Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise L rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.levels, base.check_noise(self._noise).bounded_range, self.guarantee)
-
-    @property
-    def _noise(self) -> str:
-        assert self.noise is not None
-        return self.noise
+        return charge_of_rounds(self.levels, base.check_noise(str(self.noise)).bounded_range, self.guarantee)
 
     @property
     def _q(self) -> tuple[Fraction, ...]:
@@ -156,7 +151,7 @@ class Quantile(base.Budgeted[base.Budget]):
             weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
         root = Node(0, scores._size - 1, places, weights << shift)
         whole = Fraction(self.epsilon_of_a_level) / (self._votes(scores) * 2**shift)
-        return root, Recursion(self._q, lambda q: whole / spread(q), self._noise == "exponential")
+        return root, Recursion(self._q, lambda q: whole / spread(q), str(self.noise) == "exponential")
 
     def _votes(self, scores: Scores) -> Fraction:
         """How much one user adds to all counts together."""

@@ -221,19 +221,13 @@ class LimitedDomainTopK(_WorkingList):
         above, many = self._bar
         return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
-    @property
-    def likely_bar(self) -> float:
-        """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
+    def bar_delta(self, *, quick: bool = False) -> float:
+        """The part of delta that the bar gets under (epsilon, delta); `quick` is what it nearly always gets."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
-
-    @property
-    def bar_delta(self) -> float:
-        """The part of delta that the bar gets under (epsilon, delta), as in `charge`, with no round calibrated."""
-        budget = self.guarantee
-        assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
+        limit = self._limit
+        share = quick_heights(self.k, limit, budget)[0][1] if quick else share_for_rounds(self.k, limit, budget)
+        return base.part_of(budget.delta, 1 - share)
 
     @property
     def _rates(self) -> tuple[float, float]:
@@ -358,7 +352,7 @@ class CanonicalLimitedDomain(_WorkingList):
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget, below=0.5)
         limit = base.check_limit(2 * k if self.limit is None else self.limit, k)
-        set_fields(self, k=k, budget=budget, limit=limit, gamma=_check_gamma(self.gamma))
+        set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, above=True))
         if k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
@@ -387,9 +381,3 @@ class CanonicalLimitedDomain(_WorkingList):
         bar = candidates.beyond + 1 + self.offset
         sets = LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
         return sets.draw(source)
-
-
-def _check_gamma(gamma: object) -> float | Fraction:
-    if isinstance(gamma, int | float | Fraction) and not isinstance(gamma, bool) and 0 < gamma <= 1:
-        return gamma
-    raise ValueError("gamma must be a number above 0 and at most 1, for example gamma=0.85")
