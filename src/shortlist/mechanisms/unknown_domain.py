@@ -17,11 +17,7 @@ from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms import base, utility
-from shortlist.mechanisms.race import (
-    epsilon_of_a_round,
-    plain_epsilon_of_a_round,
-    renyi_epsilon_of_a_round,
-)
+from shortlist.mechanisms.race import epsilon_of_a_round, plain_epsilon_of_a_round, renyi_epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
 from shortlist.sampling import race
