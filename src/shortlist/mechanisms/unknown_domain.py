@@ -348,7 +348,7 @@ class CanonicalLimitedDomain(_WorkingList):
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget, below=0.5)
         limit = base.check_limit(2 * k if self.limit is None else self.limit, k)
-        set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, above=True))
+        set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, zero=False))
         if k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
