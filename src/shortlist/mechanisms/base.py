@@ -131,7 +131,7 @@ def check_weights(name: str, weights: object) -> tuple[Fraction, ...]:
 
 
 def check_share(name: str, share: object, *, zero: bool = True) -> Fraction | float:
-    """A number from 0 to 1, or above 0 if not `zero`, exactly as given; numbers of numpy as Python's own, which are exact."""
+    """A number from 0 (not 0 itself, if not `zero`) to 1, exactly as given; numbers of numpy as Python's own."""
     plain = share.item() if isinstance(share, np.integer | np.floating) else share
     if (
         isinstance(plain, int | float | Fraction)

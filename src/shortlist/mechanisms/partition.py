@@ -57,27 +57,14 @@ class Recounted:
         return self._again(self.names(positions), self.most), self.most
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Capped sums by their distinct numbers, decreasing, and where each label stands among the scores."""
-
-    scores: Values
-    sizes: Indices
-    order: Indices | None
-
-    @classmethod
-    def of(cls, scores: Scores, cap: Cap) -> Column:
-        held = scores._weights if cap.weighted else scores._names
-        if held is not None:
-            return cls(held.scores, held.sizes, None)
-        values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
-        distinct, sizes = np.unique(values, return_counts=True)
-        return cls(distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable"))
-
-    def places(self, positions: Sequence[int] | Indices) -> list[int]:
-        where = np.asarray(positions, np.int64)
-        places: list[int] = (where if self.order is None else self.order[where]).tolist()
-        return places
+def column_of(scores: Scores, cap: Cap) -> tuple[Values, Indices, Indices | None]:
+    """Capped sums by their distinct numbers, decreasing; how many have each; where each label stands in the scores."""
+    held = scores._weights if cap.weighted else scores._names
+    if held is not None:
+        return held.scores, held.sizes, None
+    values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
+    distinct, sizes = np.unique(values, return_counts=True)
+    return distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable")
 
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
@@ -89,6 +76,10 @@ def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
 
 
+NEAR_THE_BAR = (
+    "near the bar: a name whose value is below {:.4g} is often seen only because its noise was high; such values are "
+    "too high on average"
+)
 SHARED_VOTES = "shared votes (1/sqrt(t) for each of a person's t names)"
 
 
@@ -238,10 +229,11 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
         side = 0 if self._coin is None else int(self._coin.tosses(1, source)[0])
-        column, noise = Column.of(scores, self._cap), self._noises()[side]
-        names = draw_keys(column.scores, column.sizes, noise, source)
+        (sums, sizes, where), noise = column_of(scores, self._cap), self._noises()[side]
+        names = draw_keys(sums, sizes, noise, source)
         order = self._rank(names.sums.tolist(), source)
-        places = column.places(names.position[order])
+        ranks = names.position[order]
+        places: list[int] = (ranks if where is None else where[ranks]).tolist()
         if self._measures:
             return self._measure(scores, places, source)
         words = self._words(float(noise.step * self._cap.grid))
@@ -250,7 +242,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         people = [float(step) for step in names.sums[order].tolist()]
         margin = self._margin(noise)
         near = float(noise.step) + 2 * margin.error
-        notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
+        notes = (words, *([NEAR_THE_BAR.format(near)] if min(people, default=near) < near else []))
         return base.Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes, by_weight)
 
     def _rank(self, sums: Sequence[float] | Indices, source: Source) -> list[int]:
@@ -305,14 +297,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         recall: float = utility.distribution(self, scores, question).recall(top)
         return recall
-
-
-def near_the_bar(below: float) -> str:
-    """What is said where values may be too high, with a public number."""
-    return (
-        f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
-        "values are too high on average"
-    )
 
 
 SHARE = Fraction(1, 10)
