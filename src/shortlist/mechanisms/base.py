@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist._runtime import kind_of_words, refuse_changes, replace_fields, set_fields
+from shortlist._runtime import kind_of_words, present, refuse_changes, replace_fields, set_fields
 from shortlist._text import about, ordinal
 from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import number
@@ -408,8 +408,7 @@ def source_of(scores: Scores) -> str:
 
 def by_score(scores: Scores) -> Indices:
     """Where the labels stand among public scores, by their places among the weights."""
-    weights = scores._weights
-    assert weights is not None
+    weights = present(scores._weights)
     where = {label: place for place, label in enumerate(scores.labels)}
     return np.array([where[label] for label in weights.names(range(int(weights.sizes.sum())))], np.int64)
 

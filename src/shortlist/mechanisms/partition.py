@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, check_flag
-from shortlist._runtime import lazy_import, set_fields
+from shortlist._runtime import lazy_import, present, set_fields
 from shortlist._text import about
 from shortlist.accounting.guarantees import count
 from shortlist.errors import bad_value
@@ -69,8 +69,7 @@ def column_of(scores: Scores, cap: Cap) -> tuple[Values, Indices, Indices | None
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._weights
-    assert held is not None
+    held = present(scores._weights)
     if isinstance(held, Recounted):
         return held.people(places)
     return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
@@ -173,8 +172,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     @property
     def _cap(self) -> Cap:
-        assert self.most is not None
-        return Cap(self.most, bool(self.weighted))
+        return Cap(present(self.most), bool(self.weighted))
 
     @property
     def _measures(self) -> bool:
@@ -269,8 +267,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _measuring_deviation(self, names: int) -> Fraction:
         """The deviation of the noise on counts that are measured, where one person may hold so many of the names."""
-        measured = self._bar.measured
-        assert measured is not None
+        measured = present(self._bar.measured)
         deviation = Fraction(math.sqrt(max(names, 1))) * measured
         while deviation**2 < names * measured**2:
             deviation = Fraction(math.nextafter(float(deviation), math.inf))
@@ -510,8 +507,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         chosen = self.branches[self._choice(scores).draw(WordStream(source))]
         drawn = chosen.mechanism._draw(scores, source)
-        assert drawn.indices is not None
-        notes = tuple(self._notes(chosen, len(drawn.indices)))
+        notes = tuple(self._notes(chosen, len(present(drawn.indices))))
         return replace(drawn, extras=replace(drawn.extras, used=chosen.used, stopped=None), notes=notes)
 
     def _notes(self, chosen: Branch, names: int) -> list[str]:

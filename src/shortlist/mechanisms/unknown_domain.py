@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from shortlist._runtime import set_fields
+from shortlist._runtime import present, set_fields
 from shortlist.accounting.curves import range_rho, up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
@@ -105,8 +105,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
 
     @property
     def _limit(self) -> int:
-        assert self.limit is not None
-        return self.limit
+        return present(self.limit)
 
     @property
     def offset(self) -> float | Fraction:
@@ -249,8 +248,7 @@ class LimitedDomainTopK(_WorkingList):
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
     def _final_charge(self, outcome: base.Outcome) -> Guarantee:
-        assert outcome.indices is not None
-        return self._cost(min(len(outcome.indices) + 1, self.k))
+        return self._cost(min(len(present(outcome.indices)) + 1, self.k))
 
     def _describe_end(self) -> str:
         return f"the list ended at its bar: {self._describe_bar()}"
