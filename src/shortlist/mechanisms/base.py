@@ -629,10 +629,9 @@ class Mechanism(ABC):
         scores = self._question(scores, question)
         source = check_source(rng)
         check_ledger(ledger)
-        cost, reservation = self._price(scores), None
-        if ledger is not None:
-            note = ledger_note(source_of(scores), largest=not scores._negated, secure=source.secure)
-            reservation = self._reserve(ledger, cost, purpose, f"{scores.unit} ({scores.neighbours})", note)
+        cost, unit = self._price(scores), f"{scores.unit} ({scores.neighbours})"
+        note = ledger_note(source_of(scores), largest=not scores._negated, secure=source.secure)
+        reservation = self._reserve(ledger, cost, purpose, unit, note)
         return self._sample_and_release(scores, source, reservation, cost)
 
     @final

@@ -191,14 +191,13 @@ class MeasuredTopK(GapRace):
 
 def check_gap_noise(noise: object) -> Noise:
     """A noise by its name, if gaps under it are proved."""
-    kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
-    if not isinstance(noise, str) or noise not in kinds:
+    if not isinstance(noise, str) or noise not in DEVIATIONS:
         raise ValueError(
             'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
             "among it, the gap to the best loser is not covered by the proof. For whole gaps round gaps of exponential "
             "noise down"
         )
-    return kinds[noise]
+    return base.check_noise(noise)
 
 
 def selection_scale(scores: Scores, k: int, epsilon: Fraction) -> Fraction:

@@ -488,15 +488,22 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
         return share(self.guarantee)[0]
 
     @property
+    @lru_cache  # noqa: B019 (of equal mechanisms they are the same, and to find them may take long)
     def branches(self) -> tuple[Branch, ...]:
-        """What is chosen from: public."""
-        return _branches(self)
+        """What is chosen from: sets at several limits (not for an order), a list, a key set if there are weights. Public."""
+        k, limit, (rate, rest) = self.k, self.limit, share(self.guarantee)
+        slack = 1 / Fraction(rate)
+        sets = [] if self.in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
+        keys = [] if self.most is None or limit is not None else [_keys(k, self.most, rest, self.in_order)]
+        ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
+        rows = unknown_domain.default_limit(k) if limit is None else limit
+        return (*sets, list_branch(k, rows, rest, ahead, self.in_order), *keys)
 
     def _check(self, scores: Scores) -> None:
         base.check_counts(scores)
         if self.most is not None and self.limit is None:
             base.check_column(scores, self.most, weighted=True)
-        _branches(self)  # a budget that nothing fits is refused before it is booked
+        self.branches  # noqa: B018 (a budget that nothing fits is refused before it is booked)
 
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
@@ -538,19 +545,6 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
 
     expected_recall = utility.expected_recall
     quality = utility.quality
-
-
-@lru_cache
-def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
-    """Sets at several limits (not for an order), a list, and a key set where there are weights: by public facts."""
-    k, limit, most, in_order = mechanism.k, mechanism.limit, mechanism.most, mechanism.in_order
-    rate, rest = share(mechanism.guarantee)
-    slack = 1 / Fraction(rate)
-    sets = [] if in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
-    keys = [] if most is None or limit is not None else [_keys(k, most, rest, in_order)]
-    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
-    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, rest, ahead, in_order)
-    return (*sets, names, *keys)
 
 
 def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
