@@ -490,7 +490,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     @property
     @lru_cache  # noqa: B019 (of equal mechanisms they are the same, and to find them may take long)
     def branches(self) -> tuple[Branch, ...]:
-        """What is chosen from: sets at several limits (not for an order), a list, a key set if there are weights. Public."""
+        """What is chosen from: sets at several limits, not for an order; a list; a key set where there are weights."""
         k, limit, (rate, rest) = self.k, self.limit, share(self.guarantee)
         slack = 1 / Fraction(rate)
         sets = [] if self.in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
