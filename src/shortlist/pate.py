@@ -135,7 +135,7 @@ class _Teachers:
         With several labels `chosen` has two columns: how many labels, and whether they have passed the test.
         """
         ballots, source = self._ballots(votes), base.check_source(rng)
-        return self._draw(ballots, source, base.check_draws(draws))
+        return self._draw(ballots, source, base.check_whole("draws", draws, "draws=1000"))
 
 
 NOBODY = -1

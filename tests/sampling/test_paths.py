@@ -4,17 +4,16 @@ Here coverage looks, which would make those thousands slow.
 """
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from shortlist.sampling import race, skipping
+from shortlist.sampling import skipping
 from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
 from shortlist.sampling import subsets as thinning
 from shortlist.sampling import thresholds as barrier
-from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, Runner, Seeded, word
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, Seeded, word
 from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, race_of
 from tests.mechanisms.sparse_vector.by_formula import patterns
 from tests.sampling.test_noisy_threshold import KINDS as TESTED
@@ -79,16 +78,6 @@ def test_questions_among_hopeless_ones(noise, adaptive, monkeypatch):
     for force in (None, coarse):
         drawn = {in_batch(rules_of(noise, adaptive, force), values, source, where) for _ in range(FEW)}
         assert drawn <= possible
-
-
-def test_large_fields_one_race_at_a_time():
-    values = np.append([5, 4, 2], np.full(race.SKIP_FROM, -600))
-    for rows in race.Field(values, 3, Fraction(1), GUMBEL, Runner(Fraction(3), Fraction(2), GUMBEL)).races(
-        5, Seeded(7)
-    ):
-        assert (rows.gaps() >= 0).all()
-        assert (np.diff(rows.values()) <= 0).all()
-        assert set(rows.indices.ravel().tolist()) <= {race.LINE, 0, 1, 2}
 
 
 def test_successes_that_floats_cannot_decide(monkeypatch):

@@ -163,7 +163,7 @@ def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivi
     if isinstance(subject, Target):
         return subject
     if isinstance(subject, Mechanism):
-        if _depth(subject, "_draw") < _depth(subject, "release_many"):  # a subclass may change single draws alone
+        if not draws_one_by_one(subject) and _depth(subject, "_draw") < _depth(subject, "_draw_many"):  # by a subclass
             return single_releases(subject, monotone=monotone, sensitivity=sensitivity)
         return many_releases(subject, monotone=monotone, sensitivity=sensitivity)
     if callable(subject):
@@ -206,7 +206,7 @@ def many_releases(mechanism: Mechanism, **facts: Any) -> Target:
             sample = _number_labels(sample, scores, mechanism.ordered)
         return events.read_many(sample, draws)
 
-    return Target(repr(mechanism), draw, 20_000 if how and how.one_by_one else 250_000, True, True)
+    return Target(repr(mechanism), draw, 20_000 if draws_one_by_one(mechanism) else 250_000, True, True)
 
 
 def single_releases(mechanism: Mechanism, **facts: Any) -> Target:
@@ -218,6 +218,11 @@ def single_releases(mechanism: Mechanism, **facts: Any) -> Target:
         return events.read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
 
     return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
+
+
+def draws_one_by_one(mechanism: Mechanism) -> bool:
+    """Whether its draws take tens of microseconds each, one after the other: then jobs are smaller."""
+    return type(mechanism)._draw_many is Mechanism._draw_many
 
 
 def _depth(mechanism: Mechanism, method: str) -> int:

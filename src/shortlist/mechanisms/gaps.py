@@ -8,11 +8,12 @@ from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats
+from shortlist._runtime import set_fields
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.estimates import ChainedGaps, best_linear, margin_with_gaps
@@ -23,10 +24,10 @@ from shortlist.mechanisms.race import NoisyRace
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
 from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Rows, Work
+from shortlist.sampling.race import Work
 from shortlist.sampling.stable import lead_of
-from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.sampling.thresholds import add_noise
+from shortlist.scores import Scores
 
 __all__ = ["ExponentialWithGap", "GumbelTopKValues", "MeasuredTopK", "TopKWithGaps"]
 
@@ -54,8 +55,8 @@ class GapRace(NoisyRace[PureDP]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def _check_words(self, what: str, epsilon: float | None, scale: float | None = None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_pure_budget(what, epsilon, self.budget, scale, self.k))
+        set_fields(self, k=base.check_k(self.k))
+        set_fields(self, budget=base.check_pure_budget(what, epsilon, self.budget, scale, self.k))
         check_gap_noise(self.noise)
         base.check_work(self.work)
 
@@ -126,13 +127,6 @@ class TopKWithGaps(GapRace):
         extras = Extras(gaps=finish.gaps(), evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
         return base.Outcome(finish.indices[: self.k].tolist(), extras)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        races = self._rows(self._validate_public(scores, question), draws, base.check_source(rng))
-        return base.Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
-
 
 @base.mechanism_class
 class MeasuredTopK(GapRace):
@@ -173,16 +167,12 @@ class MeasuredTopK(GapRace):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("theta",),)
 
     def __post_init__(self, epsilon: float | None) -> None:
         self._check_words("measured top-k", epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
-
-    def __repr__(self) -> str:
-        """As of every mechanism; another share than half stands in it, so that older records read as they did."""
-        words = ["k", "budget", "noise", *["theta"] * (self.theta != 0.5), "work"]
-        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -218,25 +208,6 @@ class MeasuredTopK(GapRace):
         """The variance of the noise that selects, in units of that which measures."""
         selection, scale = self._scales(scores)
         return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and reals of independent draws, one row each, for study and audit of public scores.
-
-        The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
-        """
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        scale, numbers, ratio = self._scales(scores)[1], scores.values, self._ratio(scores)
-
-        def read(rows: Rows) -> tuple[Indices, Floats]:
-            indices, gaps = rows.indices[:, : self.k], rows.gaps()
-            measurements = add_noise_to_rows(numbers[indices], scale=scale, noise=LAPLACE, source=source)
-            values = best_linear(list(measurements.T), list(gaps.T), ratio)
-            return indices, np.column_stack([gaps, *values])
-
-        rows = base.Draws.of_rows(map(read, self._rows(scores, draws, source)))
-        return rows.undo_negation(scores, first=self.k)
 
 
 def check_gap_noise(noise: object) -> Noise:
@@ -317,18 +288,16 @@ class ExponentialWithGap(NoisyRace[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("winner",),)
     losers: ClassVar[int] = 1
+    _kind: ClassVar[Noise] = GUMBEL
 
     probabilities = utility.winner_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        self._pay(base.check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale))
+        budget = base.check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale)
+        set_fields(self, budget=budget)
         base.check_work(self.work)
-
-    def __repr__(self) -> str:
-        """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
-        words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
-        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -337,10 +306,6 @@ class ExponentialWithGap(NoisyRace[PureDP]):
     @property
     def is_permutation_invariant(self) -> bool:
         return self.winner is None
-
-    @property
-    def _kind(self) -> Noise:
-        return GUMBEL
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)
@@ -374,17 +339,6 @@ class ExponentialWithGap(NoisyRace[PureDP]):
         finish = self._race(scores, source)
         gaps = finish.gaps()
         return base.Outcome([int(finish.indices[0])], Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale)), (NOTE,))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        if self.winner is not None:
-            place, scale = self._place(scores), self._scale(scores)
-            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(base.check_draws(draws))]
-            return base.Draws(np.full((len(gaps), 1), place), np.array(gaps))
-        return base.Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in self._rows(scores, draws, source))
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:
@@ -436,35 +390,34 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
 
+    _kind: ClassVar[Noise] = GUMBEL
+
     probabilities = utility.probabilities
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, mu: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
+        k, budget = base.check_k(self.k), self.budget
         base.check_work(self.work)
         if mu is not None:
-            if self.budget is not None:
+            if budget is not None:
                 raise bad_type("mu= says what it costs: leave $budget= out, or leave mu= out")
-            self._pay(GumbelDP(mu, self.k, monotone=False))
-        elif isinstance(self.budget, GumbelDP):
-            if self.budget.k != self.k:
-                raise bad_value(f"$budget is for $k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
-            self._pay(GumbelDP(self.budget.mu, self.k, monotone=False))
-        elif not isinstance(self.budget, ApproxDP):
+            budget = GumbelDP(mu, k, monotone=False)
+        elif isinstance(budget, GumbelDP):
+            if budget.k != k:
+                raise bad_value(f"$budget is for $k={budget.k} values: write GumbelDP(mu, k={k}), or mu=")
+            budget = GumbelDP(budget.mu, k, monotone=False)
+        elif isinstance(budget, ApproxDP):
+            budget = base.plain_budget(budget)
+        else:
             raise bad_type(
                 "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
                 "write $budget=ApproxDP(epsilon, delta)"
             )
-        else:
-            self._pay(base.plain_budget(self.budget))
+        set_fields(self, k=k, budget=budget)
 
     @property
     def name(self) -> str:
         return f"Gumbel top-{self.k} with values"
-
-    @property
-    def _kind(self) -> Noise:
-        return GUMBEL
 
     def _scale(self, scores: Scores) -> Fraction:
         return self.scale(scores)
@@ -487,14 +440,6 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         soft_max = values[0] - to_float(Fraction(EULER) * self.scale(scores))
         note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
         return base.Outcome(finish.indices.tolist(), Extras(values=values, soft_max=soft_max), (note,))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        races = self._rows(scores, draws, base.check_source(rng))
-        return base.Draws.of_rows((rows.indices, rows.values()) for rows in races).undo_negation(scores)
 
 
 @lru_cache

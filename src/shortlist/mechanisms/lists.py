@@ -9,8 +9,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
-import numpy as np
-
 from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import ball
@@ -60,10 +58,6 @@ class BestList(BestOf):
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
         return charge_of_rounds(1, self._kind, self.guarantee)
 
-    @property
-    def ordered(self) -> bool:
-        return True
-
     def _rate(self, scores: Scores) -> Fraction:
         """e / (2 R), exactly: the loss moves by R either way."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
@@ -78,14 +72,6 @@ class BestList(BestOf):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         race, candidates = self._race(scores)
         return base.Outcome(candidates[race.draw(source)].tolist())
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores."""
-        race, candidates = self._race(self._validate_public(scores, question))
-        rows: Indices = candidates[np.array(race.draw_many(base.check_source(rng), base.check_draws(draws)))]
-        return rows
 
 
 @base.mechanism_class
@@ -115,14 +101,11 @@ class JointTopK(BestList):
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
     gap: ClassVar[bool] = False
+    _kind: ClassVar[Noise] = GUMBEL
 
     @property
     def name(self) -> str:
         return f"joint top-{self.k}"
-
-    @property
-    def _kind(self) -> Noise:
-        return GUMBEL
 
 
 @base.mechanism_class
@@ -214,10 +197,6 @@ class GuardedListTopK(Guarded):
     def name(self) -> str:
         return f"guarded list of {self.k}"
 
-    @property
-    def ordered(self) -> bool:
-        return True
-
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
         self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is charged
@@ -270,24 +249,6 @@ class GuardedListTopK(Guarded):
         if places is not None:
             return base.Outcome(run.candidates[places].tolist(), CANONICAL)
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent draws, one row each, best first, for study and audit of public scores.
-
-        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
-        """
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        run, draws = self._run(scores), base.check_draws(draws)
-        race = run.race()
-        sequences = [None] * draws if race is None else race.draw_many(source, draws)
-        one_shot = np.array([one is None for one in sequences])
-        rows = np.empty((draws, self.k), np.int64)
-        ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
-        rows[~one_shot] = run.candidates[ranks]
-        rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
-        return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
 
     def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, check_flag, sort_rows
-from shortlist._runtime import lazy_import
+from shortlist._arrays import Floats, Indices, Values, check_flag
+from shortlist._runtime import lazy_import, set_fields
 from shortlist._text import about
 from shortlist.accounting.guarantees import count
 from shortlist.errors import bad_value
@@ -78,14 +78,6 @@ class Column:
         where = np.asarray(positions, np.int64)
         places: list[int] = (where if self.order is None else self.order[where]).tolist()
         return places
-
-
-def by_score(scores: Scores) -> Indices:
-    """Where the labels stand among public scores, by their places among the weights; -1 for none."""
-    weights = scores._weights
-    assert weights is not None
-    where = {label: place for place, label in enumerate(scores.labels)}
-    return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
 
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
@@ -154,14 +146,15 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        weighted = self.most is None if self.weighted is None else check_flag("weighted", self.weighted)
-        object.__setattr__(self, "weighted", weighted)
-        object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
-        object.__setattr__(self, "values", check_flag("values", self.values))
-        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
-        if self.k is not None:
-            object.__setattr__(self, "k", base.check_k(self.k))
+        set_fields(
+            self,
+            budget=base.check_delta_budget(epsilon, delta, self.budget, below=0.5),
+            weighted=self.most is None if self.weighted is None else check_flag("weighted", self.weighted),
+            most=count("most", MOST if self.most is None else self.most, LARGEST_MOST),
+            values=check_flag("values", self.values),
+            in_order=check_flag("in_order", self.in_order),
+            k=None if self.k is None else base.check_k(self.k),
+        )
 
     @property
     def name(self) -> str:
@@ -297,37 +290,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
     def _words(self, bar: float) -> str:
         kind = SHARED_VOTES if self.weighted else "people"
         return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
-
-        In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
-        """
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        column, side = Column.of(scores, self._cap), self._toss(count, source)
-        rows: list[tuple[Indices, Indices, Indices]] = []
-        for which, noise in enumerate(self._noises()):
-            ours = np.flatnonzero(side == which)
-            if len(ours):
-                names = draw_keys(column.scores, column.sizes, noise, source, len(ours))
-                places = np.array(column.places(names.position), np.int64)
-                if self.weighted and scores._weights is not None:
-                    places = by_score(scores)[places]
-                rows.append((ours[names.draw], places, names.sums))
-        draw, place, sums = map(np.concatenate, zip(*rows, strict=True))
-        key = source.words(len(draw))
-        ranks = self.ordered or self.k is not None
-        order = np.lexsort((key, -sums, draw)) if ranks else np.lexsort((place, draw))
-        draw, place, sums = draw[order], place[order], sums[order]
-        at = np.arange(len(draw)) - np.searchsorted(draw, draw)
-        few = at < (len(draw) if self.k is None else self.k)
-        width = max(1, int(at[few].max(initial=0)) + 1)
-        indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
-        indices[draw[few], at[few]] = place[few]
-        reals[draw[few], at[few]] = sums[few] * float(self._cap.grid)
-        return base.Draws(indices, reals if self.values else None) if self.ordered else base.Draws(sort_rows(indices))
 
     inclusion_probabilities = utility.inclusion_probabilities
     success_probability = utility.success_probability
@@ -523,13 +485,15 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        if self.limit is not None:
-            object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
-        if self.most is not None:
-            object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
-        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
+        k = base.check_k(self.k)
+        set_fields(
+            self,
+            k=k,
+            budget=base.check_delta_budget(epsilon, delta, self.budget, below=0.5),
+            limit=None if self.limit is None else base.check_limit(self.limit, k),
+            most=None if self.most is None else count("most", self.most, LARGEST_MOST),
+            in_order=check_flag("in_order", self.in_order),
+        )
         share(self.guarantee)
         keys = self.most is not None and self.limit is None
         if not (keys or (limits(self.k, self.limit) and not self.in_order)):
@@ -583,6 +547,10 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
             notes.append(MANY_WORDS)
         return notes
 
+    def _way(self, outcome: base.Outcome) -> list[int]:
+        """Which branch was chosen."""
+        return [[one.used for one in self.branches].index(outcome.extras.used or "")]
+
     def choice_probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
         return self._choice(self._validate_public(scores, question)).chances()
@@ -596,25 +564,6 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
 
     expected_recall = utility.expected_recall
     quality = utility.quality
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
-
-        Best first, or sorted if the order is not released; -1 where there are fewer than k.
-        """
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        choice, stream = self._choice(scores), WordStream(source, ahead=1024)
-        chosen = np.array([choice.draw(stream) for _ in range(count)], np.int64)
-        rows = np.full((count, self.k), -1, np.int64)
-        for n, branch in enumerate(self.branches):
-            ours = np.flatnonzero(chosen == n)
-            if len(ours):
-                draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
-                places = draw.indices if isinstance(draw, base.Draws) else draw
-                rows[ours, : places.shape[1]] = places
-        return base.Draws(rows if self.in_order else sort_rows(rows), chosen=chosen)
 
 
 @lru_cache

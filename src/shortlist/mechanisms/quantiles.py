@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats
+from shortlist._runtime import set_fields
 from shortlist.accounting.curves import number_text
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
@@ -85,16 +86,15 @@ class Quantile(base.Budgeted[base.Budget]):
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "q", check_q(self.q))
-        self._pay(base.check_budget(epsilon, self.budget))
+        set_fields(self, q=check_q(self.q), budget=base.check_budget(epsilon, self.budget))
         kind = base.noise_for(self.noise, self.guarantee)
         if kind.name not in NAMES:
             raise ValueError('noise must be "exponential" (permute-and-flip) or "gumbel" (the exponential mechanism)')
         base.check_noise_keeps(kind, self.guarantee)
-        object.__setattr__(self, "noise", kind.name)
+        set_fields(self, noise=kind.name)
         if self.votes_per_user is not None:
             number("votes_per_user", self.votes_per_user, above=True)
-            object.__setattr__(self, "votes_per_user", np.array(self.votes_per_user).item())
+            set_fields(self, votes_per_user=np.array(self.votes_per_user).item())
         if epsilon_of_a_round(self.levels, self.guarantee) == 0:
             raise ValueError("epsilon is too small to be shared by the levels; choose a larger epsilon")
 
@@ -102,8 +102,6 @@ class Quantile(base.Budgeted[base.Budget]):
     def name(self) -> str:
         many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
         return f"{many} by {NAMES[self._noise]}"
-
-    ordered: ClassVar[bool] = True
 
     @property
     def levels(self) -> int:
@@ -195,13 +193,6 @@ class Quantile(base.Budgeted[base.Budget]):
             The chance, at most, that it is further off.
         """
         return float(spread(self._q[0])) / self.epsilon_of_a_level * math.log(points / beta)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The places of independent draws, one row each, for study and audit of public counts."""
-        root, recursion = self._recursion(self._validate_public(scores, question))
-        return recursion.draw_many(root, base.check_draws(draws), WordStream(base.check_source(rng), 4096))
 
     def runs(self, scores: object, **question: Unpack[QuestionOptions]) -> list[Run]:
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""

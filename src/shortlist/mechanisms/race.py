@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist._runtime import set_fields
 from shortlist.accounting.curves import largest_range, range_renyi, renyi_epsilon, up
 from shortlist.errors import bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
@@ -31,8 +32,8 @@ from shortlist.exact.search import find_crossing
 from shortlist.mechanisms import base, utility
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Field, Finish, Rows, Work, race, race_many
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.sampling.race import Finish, Work, race, race_many
+from shortlist.scores import Scores
 
 if TYPE_CHECKING:
     from flint import arb
@@ -62,10 +63,6 @@ class NoisyRace(base.Budgeted[base.Paid]):
     quality = utility.quality
 
     @property
-    def ordered(self) -> bool:
-        return True
-
-    @property
     @abstractmethod
     def _kind(self) -> Noise:
         """The noise at scale 1."""
@@ -91,16 +88,10 @@ class NoisyRace(base.Budgeted[base.Paid]):
         finishers = self._winners + self.losers
         return race(scores._numbers, k=finishers, scale=scale, noise=noise, source=source, work=self.work)
 
-    def _race_many(self, scores: Scores, draws: int, rng: Source | None) -> Indices:
+    def _race_many(self, scores: Scores, draws: int, source: Source) -> Indices:
         """The winners of independent races, one row each."""
         noise, scale = self._noise_for(scores)
-        source, count = base.check_source(rng), base.check_draws(draws)
-        return race_many(scores.values, k=self._winners, scale=scale, noise=noise, source=source, draws=count)
-
-    def _rows(self, scores: Scores, draws: int, source: Source) -> Iterator[Rows]:
-        """Independent races with all that they tell, some rows at a time."""
-        noise, scale = self._noise_for(scores)
-        return Field(scores.values, self._winners + self.losers, scale, noise).races(base.check_draws(draws), source)
+        return race_many(scores.values, k=self._winners, scale=scale, noise=noise, source=source, draws=draws)
 
 
 @base.mechanism_class
@@ -145,8 +136,7 @@ class OneshotTopK(NoisyRace[base.Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_budget(epsilon, self.budget, scale, self.k))
+        set_fields(self, k=base.check_k(self.k), budget=base.check_budget(epsilon, self.budget, scale, self.k))
         check_rounds(self.k, self.noise, self.guarantee, self.work)
 
     @property
@@ -173,11 +163,8 @@ class OneshotTopK(NoisyRace[base.Budget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         return base.Outcome(self._race(scores, source).indices.tolist())
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores."""
-        rows = self._race_many(self._validate_public(scores, question), draws, rng)
+    def _draw_many(self, scores: Scores, draws: int, source: Source) -> Indices:
+        rows = self._race_many(scores, draws, source)
         return rows if self.ordered else np.sort(rows, axis=1)
 
 
@@ -366,16 +353,18 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
     prior: Sequence[float | Fraction] | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("prior",),)
 
     probabilities = utility.winner_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
         if self._is_gaussian and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
-            self._pay(RenyiDP(self.budget.orders, self.budget.epsilons))  # itself, and no class made of it
+            # itself, and no class made of it
+            set_fields(self, budget=RenyiDP(self.budget.orders, self.budget.epsilons))
         else:
-            self._pay(base.check_budget(epsilon, self.budget, scale))
+            set_fields(self, budget=base.check_budget(epsilon, self.budget, scale))
         if self.prior is not None:
-            object.__setattr__(self, "prior", tuple(base.check_weights("prior", self.prior)))
+            set_fields(self, prior=base.check_weights("prior", self.prior))
             if self.noise != "gumbel":
                 raise ValueError('prior= needs Gumbel noise, which turns a weight into odds: write noise="gumbel"')
         budget = self.guarantee
@@ -388,11 +377,6 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
                 "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write $budget=ApproxDP(1.0, 1e-6), or "
                 'noise="gumbel"'
             )
-
-    def __repr__(self) -> str:
-        """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
-        words = ("budget", "noise", "work") if self.prior is None else ("budget", "noise", "work", "prior")
-        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -450,7 +434,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
 
     def _weighted_winner(self, contest: Contest, source: Source) -> int:
         """The candidate with the largest x_i + scale (ln w_i + N_i), N_i Gumbel noise: every candidate draws."""
-        weights = _as_fractions(self.prior)
+        weights = base.check_weights("prior", self.prior)
         words = source.words(len(contest.values))
         with np.errstate(all="ignore"):
             low, high = contest.intervals(contest.values, words, 0)
@@ -465,19 +449,11 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
 
     def positions(self, scores: Scores) -> Floats:
         """Return public scores in units of the noise, ahead by the logarithms of their weights."""
-        values, ahead = scores.values, _logarithms(_as_fractions(self.prior))
+        values, ahead = scores.values, _logarithms(base.check_weights("prior", self.prior))
         return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + ahead)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent winners, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
+    def _draw_many(self, scores: Scores, draws: int, source: Source) -> Indices:
         if self.prior is None:
-            return self._race_many(scores, draws, rng)[:, 0]
-        contest, source = self._contest(scores), base.check_source(rng)
-        return np.array([self._weighted_winner(contest, source) for _ in range(base.check_draws(draws))])
-
-
-def _as_fractions(prior: Sequence[float | Fraction] | None) -> tuple[Fraction, ...]:
-    return tuple(Fraction(weight) for weight in prior or ())
+            return self._race_many(scores, draws, source)[:, 0]
+        contest = self._contest(scores)
+        return np.array([self._weighted_winner(contest, source) for _ in range(draws)])

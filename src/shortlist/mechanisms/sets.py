@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
+from shortlist._runtime import set_fields
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float
 from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
@@ -21,7 +22,7 @@ from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import race, race_many
+from shortlist.sampling.race import race
 from shortlist.sampling.sets import (
     Guard,
     SubsetRace,
@@ -58,8 +59,7 @@ class BestOf(base.Budgeted[base.Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_budget(epsilon, self.budget))
+        set_fields(self, k=base.check_k(self.k), budget=base.check_budget(epsilon, self.budget))
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
@@ -76,6 +76,10 @@ class Guarded(BestOf):
     def charge(self) -> Guarantee:
         """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
         return ZCDP(self.budget.rho) if isinstance(self.budget, ZCDP) else self.budget
+
+    def _way(self, outcome: base.Outcome) -> list[int]:
+        """1 for one-shot and 0 for canonical."""
+        return [int(outcome.extras.used == ONE_SHOT.used)]
 
 
 @base.mechanism_class
@@ -124,7 +128,7 @@ class CanonicalTopK(BestOf):
 
     def __post_init__(self, epsilon: float | None) -> None:
         BestOf.__post_init__(self, epsilon)
-        object.__setattr__(self, "gamma", check_gamma(self.gamma))
+        set_fields(self, gamma=check_gamma(self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
             raise ValueError(
                 'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
@@ -147,9 +151,7 @@ class CanonicalTopK(BestOf):
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
         return charge_of_rounds(1, self._kind, self.guarantee)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
@@ -199,15 +201,6 @@ class CanonicalTopK(BestOf):
         places = self._race(scores, runs_of(counted)).draw(source)
         return base.Outcome(np.sort(positions_of(counted, places)).tolist())
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one sorted row each, for study and audit of public scores."""
-        scores, number = self._validate_public(scores, question), base.check_draws(draws)
-        if self.k == scores._choosable:
-            return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
-        return np.sort(self._race(scores).draw_many(base.check_source(rng), number), axis=1)
-
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
@@ -252,6 +245,7 @@ def worth_delta(k: int) -> Fraction:
     return Fraction(7, 5) if k < 8 else Fraction(6, 5)
 
 
+@lru_cache
 def rate_of(budget: base.Budget) -> Fraction:
     """The epsilon that the sets are drawn with."""
     return Fraction(range_beside_switch(budget, SLOPE) if isinstance(budget, ZCDP) else budget.epsilon)
@@ -372,46 +366,28 @@ class GuardedTopK(Guarded):
     def name(self) -> str:
         return f"guarded top-{self.k}"
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _canonical(self) -> CanonicalTopK:
         return canonical_of(self.k, self.budget)
 
-    def _check(self, scores: Scores) -> None:
-        base.check_known_candidates(scores, self.k)
-        public = self._guarding(scores)
-        if public is not None:
-            self._one_shot(scores, public.k, public.d)  # a budget that nothing fits is refused before it is booked
-
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.budget, self.charge)
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        counted = distinct_scores(scores) if self.k > 2 else None
-        if counted is not None and self.k <= scores._choosable // 2:
-            return self._draw_by_runs(scores, counted, source)
-        run = self._run(scores)
-        if run is None:
+        public = self._guarding(scores)
+        if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        picked, used = run.draw(source)
-        return base.Outcome(picked.tolist(), used)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent draws, one sorted row each, for study and audit of public scores.
-
-        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
-        """
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        run = self._run(scores)
-        if run is None:
-            rows = self._canonical.release_many(scores, draws=draws, rng=rng)
-            return base.Draws(rows, None, np.zeros((len(rows), 1), np.int64))
-        return run.draw_many(source, base.check_draws(draws))
+        counted, fallback = distinct_scores(scores), self._one_shot(scores, public.k, public.d)
+        if counted is None or self.k > public.d // 2:
+            picked, used = self._run_with(scores, public, fallback).draw(source)
+            return base.Outcome(picked.tolist(), used)
+        # in a time that grows with the number of distinct scores alone
+        places = self._chooser(scores, runs_of(counted), public).draw(source)
+        if places is not None:
+            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
+        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
@@ -428,17 +404,6 @@ class GuardedTopK(Guarded):
         chosen = np.flatnonzero(values > -np.inf)
         finite = negate(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
-
-    def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> base.Outcome:
-        """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
-        public = self._guarding(scores)
-        if public is None:
-            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        places = self._chooser(scores, runs_of(counted), public).draw(source)
-        if places is not None:
-            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
-        fallback = self._one_shot(scores, public.k, public.d)
-        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
@@ -473,10 +438,6 @@ class OneShot:
     def draw(self, values: Values, k: int, source: Source) -> Indices:
         """The winners, best first."""
         return race(values, k=k, scale=self.scale, noise=self.noise, source=source).indices
-
-    def draw_many(self, values: Values, k: int, source: Source, draws: int) -> Indices:
-        """The winners of independent draws, one row each."""
-        return race_many(values, k=k, scale=self.scale, noise=self.noise, source=source, draws=draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,19 +474,6 @@ class GuardedRace:
         picked[places] = True
         return self.chosen[~picked if self.mirrored else picked], used
 
-    def draw_many(self, source: Source, draws: int) -> base.Draws:
-        """Independent draws: sorted rows, and 1 where one-shot was used."""
-        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
-        one_shot = np.array([one is None for one in sets])
-        rows = np.sort([np.zeros(k, np.int64) if one is None else one for one in sets], axis=1)
-        winners = self.fallback.draw_many(self.finite, k, source, int(one_shot.sum()))
-        rows[one_shot] = np.sort(winners, axis=1)
-        if self.mirrored:
-            picked = np.ones((draws, len(self.chosen)), np.bool_)
-            np.put_along_axis(picked, rows, False, axis=1)
-            rows = np.nonzero(picked)[1].reshape(draws, -1)
-        return base.Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
-
 
 @lru_cache
 def canonical_of(k: int, budget: Guarantee) -> CanonicalTopK:
@@ -546,6 +494,7 @@ def rho_of(k: int, budget: base.Budget) -> Fraction:
     return levels[bisect_right(starts, k)]
 
 
+@lru_cache
 def gamma_of(k: int, budget: base.Budget) -> Fraction:
     """g, the weight of the worst score inside a set, the best outside having 1 - g: a public rule (Definition 251)."""
     return Fraction(3, 5) if k <= MOST_TILTED and not isinstance(budget, ZCDP) else Fraction(1, 2)
@@ -558,7 +507,10 @@ def guarding_of(k: int, d: int, budget: base.Budget) -> Guarding | None:
     if k <= 2 or not (isinstance(budget, ZCDP) or budget.epsilon > 0):
         return None
     junk = junk_from(k, d, rho_of(k, budget))
-    return Guarding(k, d, junk) if (junk < d - k).any() else None
+    if not (junk < d - k).any():
+        return None
+    one_shot_of(budget, k, share_of(k, d))  # a budget that nothing fits is refused before it is charged
+    return Guarding(k, d, junk)
 
 
 def junk_from(k: int, d: int, rho: Fraction) -> Indices:

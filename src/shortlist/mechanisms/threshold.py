@@ -13,8 +13,8 @@ from typing import ClassVar, Literal, NoReturn, Self, Unpack
 import numpy as np
 
 from shortlist import estimates
-from shortlist._arrays import Floats, Indices, Values, check_flag
-from shortlist._runtime import this_process
+from shortlist._arrays import check_flag
+from shortlist._runtime import set_fields, this_process
 from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
@@ -27,7 +27,7 @@ from shortlist.privacy import ExPost, Guarantee, Ledger, PureDP
 from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.thresholds import Barrier, Branch, ManyRuns, Questions, Rules, Test, add_pure_noise, passing
+from shortlist.sampling.thresholds import Barrier, Branch, Questions, Rules, Test, add_pure_noise, passing
 from shortlist.scores import Number, QuestionOptions, Scores, Sensitivity, as_scores
 
 __all__ = ["HybridSparseVector", "HybridTopK", "SparseVector"]
@@ -256,14 +256,14 @@ class SparseVector(base.Budgeted[PureDP]):
     measure: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("branches", "deviations"), ("measure",))
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_pure_budget("sparse vector with gaps", epsilon, self.budget))
+        budget = base.check_pure_budget("sparse vector with gaps", epsilon, self.budget)
+        set_fields(self, threshold=base.check_threshold(self.threshold), k=base.check_k(self.k), budget=budget)
         check_flag("adaptive", self.adaptive)
-        object.__setattr__(self, "branches", _check_branches(self.branches))
+        set_fields(self, branches=_check_branches(self.branches))
         number("deviations", self.deviations)
         check_flag("monotone", self.monotone)
         self._moves  # noqa: B018 (it checks the sensitivity)
@@ -283,15 +283,7 @@ class SparseVector(base.Budgeted[PureDP]):
         measured = ", measured" if self.measure is not None else ""
         return f"{'adaptive ' * bool(self._wider)}sparse vector with {self.noise} noise{tests}{measured}"
 
-    def __repr__(self) -> str:
-        """As of every mechanism; other branches than two stand in it, so that older records read as they did."""
-        words = ["threshold", "k", "budget", "adaptive", "noise", "theta", "sensitivity", "monotone"]
-        words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
-        return base.record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
-
     refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
-
-    ordered: ClassVar[bool] = True
 
     @property
     def rules(self) -> Rules:
@@ -416,34 +408,14 @@ class SparseVector(base.Budgeted[PureDP]):
         )
         return base.Outcome(indices, extras, (NOTE, MEASURED))
 
+    def _way(self, outcome: base.Outcome) -> list[int] | None:
+        """The test that each answer passed, if there are several: 0 for the first and cheapest, 1 for the next."""
+        names = [branch.name for branch in self.rules.branches]
+        return [names.index(one.branch) for one in outcome.extras.answers or ()] if self._wider else None
+
     def _measuring(self, answers: int, spent: Fraction) -> Fraction:
         """The scale of the noise on each of so many answers "above", which cost `spent`: n Delta / what is left."""
         return answers * self._moves.largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
-
-        If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on. With
-        `measure` the reals are as many gaps, then as many values.
-        """
-        values, source = self._validate_public(scores, question).values, base.check_source(rng)
-        indices, gaps, tests = ManyRuns(values, self.rules).draw(source, base.check_draws(draws))
-        reals = gaps if self.measure is None else self._measure_rows(values, indices, gaps, tests, source)
-        return base.Draws(indices, reals, tests if self._wider else None)
-
-    def _measure_rows(self, numbers: Values, indices: Indices, gaps: Floats, tests: Indices, source: Source) -> Floats:
-        """Gaps and values of many runs; those with as many answers at the same price are measured together."""
-        values, weights = np.full(gaps.shape, np.nan), np.array(self.rules.weights)
-        spent = np.where(indices >= 0, weights[np.maximum(tests, 0)], 0).sum(axis=1)
-        sizes = np.count_nonzero(indices >= 0, axis=1)
-        for n, units in {*zip(sizes.tolist(), spent.tolist(), strict=True)} - {(0, 0)}:
-            rows = np.flatnonzero((sizes == n) & (spent == units))
-            scale = self._measuring(n, units * self.rules.unit)
-            noisy = add_pure_noise(numbers[indices[rows, :n].ravel()], scale=scale, source=source)
-            values[rows, :n] = np.array(noisy).reshape(len(rows), n)
-        return np.column_stack([gaps, values])
 
     def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers], gaps aside: exact, to 1e-9, where there are at most 100,000.
@@ -525,14 +497,11 @@ class _Hybrid(base.Budgeted[PureDP]):
     """Whether gaps are those between neighbors of the list, or all to the threshold."""
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_pure_budget(self.family, epsilon, self.budget))
+        budget = base.check_pure_budget(self.family, epsilon, self.budget)
+        set_fields(self, threshold=base.check_threshold(self.threshold), k=base.check_k(self.k), budget=budget)
         base.check_work(self.work)
 
     refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
-
-    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)
@@ -572,20 +541,6 @@ class _Hybrid(base.Budgeted[PureDP]):
 
     def _ex_post(self, scores: Scores, count: int) -> ExPost:
         return ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        field = race.Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
-        races = field.races(base.check_draws(draws), base.check_source(rng))
-        return base.Draws.of_rows(map(self._cut, races))
-
-    def _cut(self, rows: race.Rows) -> tuple[Indices, Floats]:
-        """Return winners and gaps as far as the threshold lets them, k at most."""
-        ahead, gaps = rows.ahead(), rows.gaps() if self.chained else rows.leads()
-        return race.pad_rows(rows.indices, ahead, self.k, race.LINE), race.pad_rows(gaps, ahead, self.k, np.nan)
 
     probabilities = utility.probabilities
     quality = utility.quality
@@ -638,9 +593,6 @@ class HybridTopK(_Hybrid):
 
     family: ClassVar[str] = "hybrid top-k"
     chained: ClassVar[bool] = True
-
-    def __post_init__(self, epsilon: float | None) -> None:
-        _Hybrid.__post_init__(self, epsilon)
 
     @property
     def name(self) -> str:

@@ -6,11 +6,9 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
-import numpy as np
-
-from shortlist._arrays import Indices, sort_rows
+from shortlist._runtime import set_fields
 from shortlist.accounting.curves import range_rho, up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
@@ -29,7 +27,7 @@ from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.unknown_domain import LimitedSets
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.scores import Scores
 
 __all__ = ["CanonicalLimitedDomain", "LimitedDomainTopK"]
 
@@ -138,27 +136,11 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
         """Draw the ranks (from 0) of the winners in the working list, best first."""
         raise NotImplementedError
 
-    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
-        """Draw the ranks of independent draws, one row each; -1 where there are fewer than k."""
-        raise NotImplementedError
-
     def _describe_bar(self) -> str:
         offset = to_float(self.offset) if isinstance(self.offset, Fraction) else self.offset
         return f"a name must stand about {base.bar_in_words(1 + offset, self._limit + 1)}"
 
     _describe_end = _describe_bar
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores.
-
-        Best first, or sorted where the order is not released; -1 where there are fewer than k.
-        """
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        candidates = base.listing(scores.values, self._limit)
-        rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
-        return rows if self.ordered else sort_rows(rows)
 
 
 @base.mechanism_class
@@ -208,10 +190,9 @@ class LimitedDomainTopK(_WorkingList):
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_delta_budget(epsilon, delta, self.budget))
-        limit = default_limit(self.k) if self.limit is None else self.limit
-        object.__setattr__(self, "limit", base.check_limit(limit, self.k))
+        k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget)
+        limit = base.check_limit(default_limit(k) if self.limit is None else self.limit, k)
+        set_fields(self, k=k, budget=budget, limit=limit)
         gumbel = self._kind == GUMBEL
         if self.split is not None:
             number("split", self.split, below=1.0)
@@ -242,8 +223,6 @@ class LimitedDomainTopK(_WorkingList):
     def refundable(self) -> tuple[Currency, ...]:
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
         return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
-
-    ordered: ClassVar[bool] = True
 
     @property
     def offset(self) -> float:
@@ -310,14 +289,6 @@ class LimitedDomainTopK(_WorkingList):
         offset, many = self._bar
         noise = race.best_of(many) if self._kind == GUMBEL else self._kind
         return race.Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
-
-    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
-        if not len(candidates.counts):
-            return np.full((count, self.k), race.LINE)
-        bar = self._noisy_bar(candidates)
-        field = race.Field(candidates.counts, self.k + 1, bar.scale, self._kind, bar)
-        races = field.races(count, source)
-        return np.concatenate([race.pad_rows(rows.indices, rows.ahead(), self.k, race.LINE) for rows in races])
 
     inclusion_probabilities = utility.inclusion_probabilities
 
@@ -397,12 +368,10 @@ class CanonicalLimitedDomain(_WorkingList):
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        limit = base.check_limit(2 * self.k if self.limit is None else self.limit, self.k)
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "gamma", _check_gamma(self.gamma))
-        if self.k * limit > MOST_CLASSES:
+        k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget, below=0.5)
+        limit = base.check_limit(2 * k if self.limit is None else self.limit, k)
+        set_fields(self, k=k, budget=budget, limit=limit, gamma=_check_gamma(self.gamma))
+        if k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
             )
@@ -431,10 +400,6 @@ class CanonicalLimitedDomain(_WorkingList):
 
     def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
         return self._sets(candidates).draw(source)
-
-    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
-        rows = self._sets(candidates).draw_many(source, count)
-        return np.array([ranks + [-1] * (self.k - len(ranks)) for ranks in rows])
 
     def _sets(self, candidates: base.Listing) -> LimitedSets:
         """Return the distribution over sets of ranks."""

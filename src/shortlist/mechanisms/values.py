@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist.errors import bad_type, bad_value
+from shortlist._arrays import Runs, Values
+from shortlist._runtime import set_fields
+from shortlist.errors import bad_value
 from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
 from shortlist.exact.reals import floor_of, floor_to_float
@@ -76,10 +77,9 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        object.__setattr__(self, "most", check_cap(self.most))
         base.check_work(self.work)
-        self._pay(base.check_budget(epsilon, self.budget))
+        most = base.check_whole("most", self.most, "$most=3")
+        set_fields(self, k=base.check_k(self.k), most=most, budget=base.check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -130,14 +130,6 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     def _note(self, scores: Scores) -> str:
         way = "low" if scores._negated else "high"
         return f"whoever is on the list because its noise was {way} is shown too {way}"
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        races = self._rows(scores, draws, base.check_source(rng))
-        return base.Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).undo_negation(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +193,6 @@ def _rate(budget: ApproxDP) -> Fraction:
 def _between(low: float, high: float) -> float | None:
     """Halves until the points differ by at most 2^-40 of the smaller."""
     return (low + high) / 2 if high - low > low * 2.0**-40 else None
-
-
-def check_cap(most: object) -> int:
-    """A whole number of candidates that one person counts for."""
-    try:
-        return base.check_k(most)
-    except TypeError:
-        raise bad_type("$most must be a whole number, for example $most=3") from None
-    except ValueError:
-        raise bad_value("$most must be at least 1") from None
 
 
 NamesFromData = NamesChoice | LimitedDomainTopK
@@ -285,23 +267,15 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
-            raise bad_type("$budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
-        budget: PureDP | ZCDP | ApproxDP = self.budget
-        self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else base.plain_budget(budget))
+        set_fields(self, k=base.check_k(self.k), budget=base.check_budget(None, self.budget))
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
             raise bad_value("the budget must be greater than 0, for example $budget=ApproxDP(1.0, 1e-6)")
         if self.limit is not None:
-            object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
+            set_fields(self, limit=base.check_limit(self.limit, self.k))
 
     @property
     def name(self) -> str:
         return f"measured top-{self.k}"
-
-    @property
-    def ordered(self) -> bool:
-        return True
 
     def _parts(self, public: bool) -> Parts:
         """The parts of the budget, each rounded so that together they fit."""
@@ -368,26 +342,6 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         if parts.epsilon is None:
             return gaussian_margin(scale, Fraction(1) if whole else None)
         return pure_margin(scale, whole=whole)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and values of independent draws, largest value first, for study and audit of public scores."""
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        parts, values = self._parts(scores.public), scores.values
-        sets = parts.selection.release_many(scores, draws=count, rng=source)
-        table = (sets.indices if isinstance(sets, base.Draws) else sets).reshape(count, -1)
-        rows, reals = np.full(table.shape, -1, np.int64), np.full(table.shape, np.nan)
-        sizes = np.count_nonzero(table >= 0, axis=1)
-        for n in np.unique(sizes[sizes > 0]).tolist():
-            here = np.flatnonzero(sizes == n)
-            members = np.sort(table[here], axis=1)[:, table.shape[1] - n :]
-            scale = parts.noise(n, scores.largest_sensitivity)
-            noisy: Floats = np.array(self._noisy(values[members.ravel()], parts, scale, source)).reshape(members.shape)
-            order: Indices = np.lexsort((source.words(noisy.size).reshape(noisy.shape), -noisy), axis=1)
-            rows[here, :n] = np.take_along_axis(members, order, axis=1)
-            reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
-        return base.Draws(rows, reals).undo_negation(scores)
 
     def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the names are a true top k], ties counting as equal: that of the selection, exact."""

@@ -15,10 +15,9 @@ from shortlist._text import text_table
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, within
-from shortlist.mechanisms.base import check_k, check_public_scores
+from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.sets import GuardedTopK, OneShot, budget_with_rounds, share_of
-from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
@@ -155,7 +154,7 @@ def compare(
         for one in sorted(grid)
         for quality in [build(size, one).quality(data)]
     ]
-    cap = data.most if most is None else check_cap(most)
+    cap = data.most if most is None else check_whole("most", most, "$most=3")
     for one in contestants(size, "known", False, cap):
         if one.row.needs and one.currencies == ("pure",):
             rows += _rows_of(one, data, sorted(grid), 0.0)

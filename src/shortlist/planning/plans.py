@@ -16,9 +16,8 @@ from shortlist._text import text_table
 from shortlist.accounting.guarantees import count, flag, number
 from shortlist.errors import bad_type, bad_value
 from shortlist.execute import histogram_from
-from shortlist.mechanisms.base import check_k, check_public_scores
+from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
 from shortlist.mechanisms.sets import default_gamma
-from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import bound_text, chance_text, cost_text, in_full
 from shortlist.pages.theme import print_table
@@ -552,7 +551,7 @@ def _question(
     """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):
         raise bad_type("describe the data: $shape='zipf:1.1' with $items= and $users=, or public $scores=")
-    cap = None if most is None else check_cap(most)
+    cap = None if most is None else check_whole("most", most, "$most=3")
     if scores is not None:
         if items is not None or users is not None:
             raise bad_type("items and users belong to $shape=; scores bring their own")

@@ -25,8 +25,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, whole_numbers
-from shortlist.mechanisms.base import check_k
-from shortlist.mechanisms.partition import by_score
+from shortlist.mechanisms.base import by_score, check_k
 from shortlist.sampling.unknown_domain import KeyNoise
 from shortlist.scores import Scores
 from shortlist.utility import Quality
@@ -355,7 +354,7 @@ class KeysDistribution:
         if weights is None or not self.mechanism.weighted:
             return np.maximum(self.scores.values, 0)
         sums = np.zeros(len(self.scores.values), np.int64)
-        sums[by_score(self.scores)[:-1]] = np.repeat(weights.scores, weights.sizes)
+        sums[by_score(self.scores)] = np.repeat(weights.scores, weights.sizes)
         return sums
 
     def inclusion(self) -> Floats:
