@@ -62,7 +62,7 @@ _NOISE = [
     _planted("exact/reals.py", "[(self.scale, self.draw), (-other.scale, other.draw)]",
              "[(self.scale, self.draw), (other.scale, other.draw)]",
              "mechanisms/canonical_limited/test_sampler.py", "the noise of the bar with the wrong sign"),
-    _planted("sampling/stable.py", "return passed & (gaps > 0)", "return passed",
+    _planted("sampling/stable.py", "[gap > 0 and reals", "[gap >= 0 and reals",
              "mechanisms/canonical_limited/test_sampler.py", "a tie passes the test of stability: one person decides which set is named"),
     _planted("sampling/entropy.py", 'side="right"', 'side="left"',
              "mechanisms/canonical_limited/test_sampler.py", "off by one in the draw of a class"),

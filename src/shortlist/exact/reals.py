@@ -49,14 +49,10 @@ class Partial(Protocol):
     def refine(self) -> None: ...
 
 
-class Exact(Partial, Protocol):
-    """Such a number with a ball around it, ever narrower."""
+class Lazy(Partial, Protocol):
+    """Such a number with float bounds, and with a ball around it, ever narrower."""
 
     def ball(self) -> arb: ...
-
-
-class Lazy(Exact, Protocol):
-    """Such a number with float bounds."""
 
     @property
     def low(self) -> float: ...
@@ -201,9 +197,14 @@ def is_positive(real: Real) -> bool:
     return next(bool(low > 0) for low, high in narrowing(real) if low > 0 or high < 0)
 
 
+def shows(chance: Callable[[], arb], coin: Uniform, others: Sequence[Partial] = ()) -> bool:
+    """Whether a coin shows heads, exactly: that is the chance of it, of which other lazy numbers may be a part."""
+    return is_positive(formula(lambda: chance() - coin.ball(), [coin, *others]))
+
+
 def nearest_float(real: Real) -> float:
     """The float nearest to a real: a function of the exact number alone."""
-    ends = ((_ball_to_float(low), _ball_to_float(high)) for low, high in _finite(real))
+    ends = ((to_float(exactly(low)), to_float(exactly(high))) for low, high in _finite(real))
     return next(low + 0.0 for low, high in ends if low == high)  # one zero: its sign would tell more than its value
 
 
@@ -216,12 +217,7 @@ def floor_of(real: Real) -> int:
 def float_bounds(real: Real) -> tuple[float, float]:
     """Floats around a real, from the bits drawn so far (more, if those say nothing)."""
     low, high = next(_finite(real))
-    return math.nextafter(_ball_to_float(low), -math.inf), math.nextafter(_ball_to_float(high), math.inf)
-
-
-def _ball_to_float(exact: arb) -> float:
-    """A ball of radius zero, rounded to the nearest float."""
-    return to_float(exactly(exact))
+    return math.nextafter(to_float(exactly(low)), -math.inf), math.nextafter(to_float(exactly(high)), math.inf)
 
 
 def exactly(exact: arb) -> Fraction:
@@ -405,11 +401,7 @@ def ranking(low: Floats, high: Floats, k: int, exact: Callable[[int], NoisyScore
     apart[-1:] = True
     ends = np.flatnonzero(apart) + 1
     starts = np.append(0, ends[:-1])
-
-    def lower(i: int, j: int) -> int:
-        return compare(exact(j), exact(i))
-
-    by_finish = cmp_to_key(lower)
+    by_finish = cmp_to_key(lambda i, j: compare(exact(j), exact(i)))
     for run in np.flatnonzero((ends - starts > 1) & (starts < k)):
         members = slice(starts[run], ends[run])
         order[members] = sorted(order[members].tolist(), key=by_finish)

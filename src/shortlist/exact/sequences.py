@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +59,7 @@ class Ladder:
         scores = self.scores[ranks]
         if scores.dtype.kind != "f":
             return scores
-        return _whole_floats(scores, self.unit)
+        return np.array([int(Fraction(value) / self.unit) for value in scores.tolist()] + [None], object)[:-1]
 
     def reach(self, losses: Values) -> Indices:
         """n_i(t) for every place i, one row for each loss t, exactly; below 0 the right list alone is left."""
@@ -129,10 +129,6 @@ def _exponents(values: Floats) -> tuple[int, int]:
     return int((exponent - 53 + trailing).min()), int(exponent.max())
 
 
-def _whole_floats(values: Floats, unit: Fraction) -> Values:
-    return np.array([int(Fraction(value) / unit) for value in values.tolist()] + [None], object)[:-1]
-
-
 def _floats_above(wholes: Values, unit: Fraction) -> Floats:
     """The smallest float that is not below each whole number of units: x >= whole iff x >= that float."""
     floats = np.empty(wholes.size)
@@ -176,14 +172,10 @@ class Cells:
     """n_i at the start, one row for each cell."""
     high: Indices
     """n_i at the last loss before the end."""
+    flat: Mask
     lower: Floats
     upper: Floats
     """ln of the bounds."""
-
-    @property
-    def flat(self) -> Mask:
-        same: Mask = (self.low == self.high).all(axis=1)
-        return same
 
     def __len__(self) -> int:
         return len(self.start)
@@ -259,7 +251,7 @@ class Cover:
     def cells(self, lower: Floats, upper: Floats) -> Cells:
         """The cells as they are cut now, with these bounds on their masses."""
         end = np.append(self.start[1:], self.start[-1:] + 1)
-        return Cells(self.start, end, np.array(self.low), np.array(self.high), lower, upper)
+        return Cells(self.start, end, np.array(self.low), np.array(self.high), self.flat, lower, upper)
 
 
 def middles(steps: Ladder, low: Indices, high: Indices) -> Values:
@@ -316,16 +308,13 @@ class Junk:
         """At the working precision."""
         from flint import arb
 
-        best: arb | None = None
+        values: list[arb] = []
         for start, end in zip(self.finer.start.tolist(), self.finer.end.tolist(), strict=True):
             losses = rungs(self.steps, start, end - 1)
             for loss, reach in zip(losses.tolist(), self.steps.reach(losses).tolist(), strict=True):
-                count = junk_count(reach, self.limit)
-                if count:
-                    value = arb(count).log() - ball(self.rate * (loss - self.steps.first))
-                    best = value if best is None else best.max(value)
-        assert best is not None, "junk was found in floats alone"
-        return best
+                if count := junk_count(reach, self.limit):
+                    values.append(arb(count).log() - ball(self.rate * (loss - self.steps.first)))
+        return reduce(arb.max, values)
 
 
 def junk_count(reach: list[int], limit: int) -> int:

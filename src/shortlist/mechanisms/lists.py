@@ -26,7 +26,7 @@ from shortlist.mechanisms.sets import (
     round_beside_switch,
 )
 from shortlist.privacy import ZCDP, Guarantee
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.sets import LIST_SLOPE as SLOPE
 from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
@@ -71,7 +71,7 @@ class BestList(BestOf):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         race, candidates = self._race(scores)
-        return base.Outcome(candidates[race.draw(source)].tolist())
+        return base.Outcome(candidates[race.draw(WordStream(source))].tolist())
 
 
 @base.mechanism_class
@@ -245,7 +245,7 @@ class GuardedListTopK(Guarded):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         run = self._run(scores)
         race = run.race()
-        places = None if race is None else race.draw(source)
+        places = None if race is None else race.draw(WordStream(source))
         if places is not None:
             return base.Outcome(run.candidates[places].tolist(), CANONICAL)
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)

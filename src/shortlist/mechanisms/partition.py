@@ -215,10 +215,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
             return (GaussianKeys(self._bar, self._cap.unit),)
         return tuple(map(GeometricKeys, self._coin.noises()))
 
-    def _toss(self, draws: int, source: Source) -> Indices:
-        """Return which of the noises each draw has."""
-        return np.zeros(draws, np.int64) if self._coin is None else self._coin.tosses(draws, source).astype(np.int64)
-
     @property
     def fits_tables(self) -> bool:
         """Whether the bar is so low that some table could reach it: public."""
@@ -241,16 +237,16 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
-        column, noise = Column.of(scores, self._cap), self._noises()[int(self._toss(1, source)[0])]
-        names = draw_keys(column.scores, column.sizes, noise, source)
-        order = self._rank(names.sums.tolist(), source)
-        places = column.places(names.position[order])
+        column, noise = Column.of(scores, self._cap), self._noises()[bool(self._coin and self._coin.toss(source))]
+        positions, sums = draw_keys(column.scores, column.sizes, noise, source)
+        order = self._rank(sums.tolist(), source)
+        places = column.places(positions[order])
         if self._measures:
             return self._measure(scores, places, source)
         words = self._words(float(noise.step * self._cap.grid))
         if not self.values:
             return base.Outcome(places, notes=(words,), by_weight=by_weight)
-        people = [float(step) for step in names.sums[order].tolist()]
+        people = [float(step) for step in sums[order].tolist()]
         margin = self._margin(noise)
         near = float(noise.step) + 2 * margin.error
         notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))

@@ -25,7 +25,7 @@ from shortlist.mechanisms.race import (
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
 from shortlist.sampling import race
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores
 
@@ -399,7 +399,7 @@ class CanonicalLimitedDomain(_WorkingList):
         return canonical_offset(self.k, self._limit, inner, Fraction(self.guarantee.delta))
 
     def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
-        return self._sets(candidates).draw(source)
+        return self._sets(candidates).draw(WordStream(source))
 
     def _sets(self, candidates: base.Listing) -> LimitedSets:
         """Return the distribution over sets of ranks."""

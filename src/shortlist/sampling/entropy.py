@@ -13,18 +13,17 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist._runtime import IMPORTS
-from shortlist.exact.reals import Partial, Uniform, ball, formula, is_positive
+from shortlist.exact.reals import Partial, Uniform, ball, shows
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher, CipherContext
@@ -159,28 +158,6 @@ class WordStream:
         return not bits or not self.word() >> (64 - bits)
 
 
-T_co = TypeVar("T_co", covariant=True)
-
-
-class Sampler(ABC, Generic[T_co]):
-    """A draw that is prepared once, from the scores alone, and can be made again and again."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def draw_one(self, stream: WordStream) -> T_co:
-        """Draw once, from these words."""
-
-    def draw(self, source: Source) -> T_co:
-        """Draw once."""
-        return self.draw_one(WordStream(source))
-
-    def draw_many(self, source: Source, draws: int) -> list[T_co]:
-        """Draw independently, so many times."""
-        stream = WordStream(source, ahead=1024)
-        return [self.draw_one(stream) for _ in range(draws)]
-
-
 def accept(
     stream: WordStream, low: float, high: float, chance: Callable[[], arb], lazy: Sequence[Partial] = ()
 ) -> bool:
@@ -193,7 +170,7 @@ def accept(
         return True
     if coin.low and math.log(coin.low) > high:
         return False
-    return is_positive(formula(lambda: chance() - coin.ball(), [coin, *lazy]))
+    return shows(chance, coin, lazy)
 
 
 def subset(size: int, count: int, stream: WordStream) -> Indices:

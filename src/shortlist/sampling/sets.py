@@ -29,7 +29,7 @@ from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_posit
 from shortlist.exact.sequences import Cells, Junk, Ladder
 from shortlist.exact.subsets import Classes, Ranking, bound_cells, cover, log_sum, settle, sift
 from shortlist.sampling import subsets
-from shortlist.sampling.entropy import Sampler, Shares, WordStream, accept, pick, shares, subset
+from shortlist.sampling.entropy import Shares, WordStream, accept, pick, shares, subset
 from shortlist.sampling.subsets import ERROR, WIDTH, Envelope, FewClasses, Groups, Loss, Proposal, Weight
 
 if TYPE_CHECKING:
@@ -40,34 +40,27 @@ Class = tuple[int, int] | None
 """Class (i, j) of `exact.subset_classes`; None is the top k."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubsetRace(Sampler[Indices]):
-    """A race of all k-subsets, whose winner stands as positions among the caller's candidates."""
+def prepare_subsets(
+    ranking: Ranking, noise: Noise, step: Fraction | None = None, *, width: float = WIDTH
+) -> Callable[[WordStream], Indices]:
+    """The race of all k-subsets under any noise, whose winner stands as positions among the caller's candidates.
 
-    ranking: Ranking
+    The ranking must have more than k candidates. With `step`, losses are rounded up to multiples of it (Lemma 274).
+    """
     choose: Callable[[WordStream], Class]
-
-    def draw_one(self, stream: WordStream) -> Indices:
-        return pick_member(self.ranking, self.choose(stream), stream)
-
-
-def prepare_subsets(ranking: Ranking, noise: Noise, *, width: float = WIDTH) -> SubsetRace:
-    """The race of all k-subsets under any noise; the ranking must have more than k candidates."""
-    if noise not in (GUMBEL, EXPONENTIAL):
-        return SubsetRace(ranking, groups_of(ranking, noise).draw)
-    draw = gumbel_class if noise == GUMBEL else exponential_class
-    return SubsetRace(ranking, partial(draw, proposals_of(ranking, width=width)))
+    if step is None and noise in (GUMBEL, EXPONENTIAL):
+        choose = partial(gumbel_class if noise == GUMBEL else exponential_class, proposals_of(ranking, width=width))
+    else:
+        groups = groups_of(ranking, noise)
+        if step is not None:
+            rounded = partial(_rounded_loss, groups.exact_loss, step)
+            groups = replace(groups, exact_loss=rounded, step=float(step))
+        choose = groups.draw
+    return lambda stream: pick_member(ranking, choose(stream), stream)
 
 
-def prepare_rounded(ranking: Ranking, noise: Noise, step: Fraction) -> SubsetRace:
-    """Return the race of all k-subsets with losses rounded up to multiples of `step` (Lemma 274), class by class."""
-    groups = groups_of(ranking, noise)
-    exact = groups.exact_loss
-
-    def loss(i: int, j: int) -> Fraction:
-        return round_up(exact(i, j), step)
-
-    return SubsetRace(ranking, replace(groups, exact_loss=loss, step=float(step)).draw)
+def _rounded_loss(loss: Loss, step: Fraction, i: int, j: int) -> Fraction:
+    return round_up(loss(i, j), step)
 
 
 def round_up(loss: Fraction, step: Fraction) -> Fraction:
@@ -212,7 +205,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard(Sampler[Indices | None]):
+class Guard:
     """A guard of rate a, tau nats above the mass of the junk classes."""
 
     ranking: Ranking
@@ -225,7 +218,7 @@ class Guard(Sampler[Indices | None]):
     high: float
     """At least v."""
 
-    def draw_one(self, stream: WordStream) -> Indices | None:
+    def draw(self, stream: WordStream) -> Indices | None:
         """Return the winning subset, as positions among the caller's candidates, or None if the guard wins."""
         arrival = partial(subsets.GuardArrivalTime, self, self.a)
         winner, guarded = subsets.race_beside(self.envelope, arrival, stream)
@@ -249,7 +242,7 @@ def prepare_guard(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) 
 
 
 @dataclass(frozen=True, slots=True)
-class Switch(Sampler[Indices | None]):
+class Switch:
     """Canonical top-k with Gumbel noise, unless the junk is too heavy."""
 
     ranking: Ranking
@@ -264,7 +257,7 @@ class Switch(Sampler[Indices | None]):
     low: float
     high: float
 
-    def draw_one(self, stream: WordStream) -> Indices | None:
+    def draw(self, stream: WordStream) -> Indices | None:
         """Return a subset, as positions among the caller's candidates, or None if one-shot is chosen."""
         if not is_below(stream.uniform(), self):
             return None
@@ -326,7 +319,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Sequences(Sampler[list[int]]):
+class Sequences:
     """P(s) proportional to e^(-rate loss(s)) over the sequences of a ladder."""
 
     steps: Ladder
@@ -338,15 +331,10 @@ class Sequences(Sampler[list[int]]):
         return sequences.cells(self.steps, self.rate)
 
     @cached_property
-    def _flat(self) -> list[bool]:
-        flags: list[bool] = self.cells.flat.tolist()
-        return flags
-
-    @cached_property
     def _shares(self) -> Shares:
         return shares(self.cells.upper)
 
-    def draw_one(self, stream: WordStream) -> list[int]:
+    def draw(self, stream: WordStream) -> list[int]:
         """Draw one sequence of ranks."""
         while True:
             cell = self._shares.propose(stream)
@@ -359,7 +347,7 @@ class Sequences(Sampler[list[int]]):
 
         Elsewhere it is that of one whole loss, N(t) (e^(-rate t) - e^(-rate (t + 1))), times the number of them.
         """
-        cover, rate, flat = self.cells, self.rate, self._flat[cell]
+        cover, rate, flat = self.cells, self.rate, bool(self.cells.flat[cell])
         start, width = int(cover.start[cell]), int(cover.end[cell] - cover.start[cell])
         if flat:
             reach, loss = cover.low[cell].tolist(), start
@@ -443,14 +431,14 @@ def sequence_envelope(steps: Ladder, rate: Fraction) -> SequenceEnvelope:
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceRace(Sampler[list[int] | None]):
+class SequenceRace:
     """A race of all sequences, and perhaps of one more."""
 
     envelope: SequenceEnvelope
     other: Callable[[Uniform], Lazy] | None = None
     """When the other one arrives, as a function of a uniform number."""
 
-    def draw_one(self, stream: WordStream) -> list[int] | None:
+    def draw(self, stream: WordStream) -> list[int] | None:
         """Return the winner's ranks, or None if the other one wins."""
         if self.other is None:
             ranks, beaten = subsets.first_proposal(self.envelope, stream.uniform(), stream), False
@@ -472,16 +460,16 @@ def junk_limit(k: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class ListSwitch(Sampler[list[int] | None]):
+class ListSwitch:
     """Ordered canonical top-k with Gumbel noise, unless the junk is too heavy."""
 
     sequences: Sequences
     junk: Junk
     """What it weighs beside the right list."""
 
-    def draw_one(self, stream: WordStream) -> list[int] | None:
+    def draw(self, stream: WordStream) -> list[int] | None:
         """Return the ranks of a list, or None if peeling is chosen."""
-        return self.sequences.draw_one(stream) if is_below(stream.uniform(), self) else None
+        return self.sequences.draw(stream) if is_below(stream.uniform(), self) else None
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """(lower, upper) bounds on slope (lead - tau), the log odds of ordered canonical."""

@@ -284,21 +284,16 @@ def choose_threshold(contest: Contest, tops: Values) -> float:
     """The highest threshold that, by what is known, more than enough candidates will pass.
 
     Known are the maxima of blocks (`tops`, a sure lower bound on how many pass) and a fixed sample of the scores,
-    counted half.
+    counted half. No sum is rounded, whatever its order.
     """
-    place, surely_passed = _find_place(contest, tops), passing(contest.noise, contest.k)[0]
-    return surely_passed if place < 0 else max(surely_passed, float(GRID[place]))
-
-
-def _find_place(contest: Contest, tops: Values) -> int:
-    """The last place in the grid where enough pass; -1 if nowhere. No sum is rounded, whatever its order."""
     values, wanted = contest.values, enough(contest.k) * WHOLE
-    sample = take_sample(len(values), contest.noise)
-    by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[sample.places]))
-    surely = np.convolve(by_tops, sample.chance, "valid").astype(np.float64)
-    some = np.convolve(by_sample, sample.chance, "valid").astype(np.float64)
-    broad = some * some >= BROAD * np.convolve(by_sample, sample.square, "valid").astype(np.float64)
-    return int(np.max(np.flatnonzero((surely >= wanted) | (broad & (sample.each * some >= wanted))), initial=-1))
+    places, each, chance, square = take_sample(len(values), contest.noise)
+    by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[places]))
+    surely = np.convolve(by_tops, chance, "valid").astype(np.float64)
+    some = np.convolve(by_sample, chance, "valid").astype(np.float64)
+    broad = some * some >= BROAD * np.convolve(by_sample, square, "valid").astype(np.float64)
+    enough_pass = GRID[(surely >= wanted) | (broad & (each * some >= wanted))]
+    return max(passing(contest.noise, contest.k)[0], float(enough_pass.max(initial=-np.inf)))
 
 
 def raise_threshold(contest: Contest, peaks: Values, run: int, threshold: float) -> float:
@@ -360,30 +355,18 @@ def enough(k: int) -> float:
     return k + 5 * math.sqrt(k) + 8
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What a threshold is chosen by: a sample of positions, and the chances of noise, as whole numbers."""
-
-    places: Indices
-    each: float
-    """So many candidates each of them stands for."""
-    chance: Indices
-    """Of noise that passes a distance, in half units."""
-    square: Indices
-
-
 @lru_cache(maxsize=16)
-def take_sample(d: int, noise: Noise) -> Sample:
-    """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it.
+def take_sample(d: int, noise: Noise) -> tuple[Indices, float, Indices, Indices]:
+    """(positions, how many candidates each of them stands for, chances of noise to pass each distance, their squares).
 
-    They are counted half. Beside them the chances to pass each distance, and their squares, rounded down to whole
-    numbers of 2^-30.
+    Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it. They
+    are counted half. Distances are in half units, chances and their squares whole numbers of 2^-30, rounded down.
     """
     starts = np.arange(256) * 0.6180339887498949 % 1 * (d - 7)
     places = (starts.astype(np.int64)[:, None] + np.arange(8)).ravel()
     chance = passing(noise, 1)[1]
     whole, square = (np.floor(one * WHOLE).astype(np.int64) for one in (chance, chance**2))
-    return Sample(places, 0.5 * (d / len(places)), whole, square)
+    return places, 0.5 * (d / len(places)), whole, square
 
 
 @lru_cache
@@ -529,11 +512,8 @@ def _column_maxima(values: Values, run: int, hot: Indices) -> Values:
 
 def block_size(d: int, k: int) -> int | None:
     """At least 16 k blocks of 32 to 1024 scores, or 32 k larger ones; None where drawing in full is as fast."""
-    for block in (4096, 2048):
-        if d >= 32 * k * block:
-            return block
-    for block in (1024, 512, 256, 128, 64, SMALL):
-        if d >= 16 * k * block:
+    for block in (4096, 2048, 1024, 512, 256, 128, 64, SMALL):
+        if d >= (32 if block > 1024 else 16) * k * block:
             return block
     return None
 

@@ -587,6 +587,6 @@ def _as_words(log_wait: Floats, *, up: bool) -> tuple[Words, Indices]:
 def runs_of(scores: Values | Runs) -> tuple[Indices, Indices]:
     """(first, last) of the runs of equal scores."""
     if isinstance(scores, Runs):
-        return scores.starts_and_length[:-1], scores.ends - 1
+        return np.append(0, scores.ends)[:-1], scores.ends - 1
     edges = np.flatnonzero(scores[1:] != scores[:-1]) + 1
     return np.append(0, edges), np.append(edges, len(scores)) - 1

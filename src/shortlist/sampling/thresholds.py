@@ -213,7 +213,9 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
     so that an early stop is cheap. A question at -inf never passes.
     """
-    origin = _origin(values, barrier.threshold)
+    origin = float(barrier.threshold)  # a number of the values' own kind near the threshold: positions count from there
+    if values.dtype.kind != "f":
+        origin = max(min(math.floor(barrier.threshold), 2**63 - 1), -(2**63))
     lines = [barrier.bounds(origin, test, test.scale) for test in tests]
     start, size = 0, FIRST_CHUNK
     while start < len(values):
@@ -248,10 +250,3 @@ def _candidates(contest: reals.Contest, line: tuple[float, float], maxima: Maxim
     may = np.flatnonzero((high >= lowest) & (values > -np.inf))
     columns = (hits.index[may], hits.words[may], hits.level[may], low[may] > highest)
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _origin(values: Values, threshold: int | float) -> int | float:
-    """A number of the values' own kind near the threshold: positions are counted from there."""
-    if values.dtype.kind == "f":
-        return float(threshold)
-    return max(min(math.floor(threshold), 2**63 - 1), -(2**63))

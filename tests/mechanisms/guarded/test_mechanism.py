@@ -24,6 +24,7 @@ from shortlist.sampling import sets as module
 from shortlist.sampling.sets import prepare_guard
 from shortlist.sampling.subsets import GuardArrivalTime
 from shortlist.utility.sets import chances_with_guard, cuts_of, quality_of
+from tests.helpers.inside import WordStream
 from tests.helpers.support import assert_law, full_size, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
@@ -53,7 +54,7 @@ def counts(guard, law, draws, seed=1):
     source, index = sl.testing.seeded(seed), {y: i for i, y in enumerate(law)}
     found = np.zeros(len(law))
     for _ in range(draws):
-        y = guard.draw(source)
+        y = guard.draw(WordStream(source))
         found[index[None if y is None else tuple(sorted(y.tolist()))]] += 1
     return found
 

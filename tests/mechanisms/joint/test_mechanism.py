@@ -14,7 +14,6 @@ from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.sampling import entropy as shares
-from shortlist.sampling import sets as sequence_draw
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 
