@@ -12,8 +12,7 @@ from tests.helpers.inside import Uniform
 class Two:
     """v = 2, known to a tenth, and exactly."""
 
-    def bounds(self, *, fine):
-        return (1.99, 2.01) if fine else (1.9, 2.1)
+    low, high = 1.9, 2.1
 
     def exact(self):
         return arb(2)

@@ -401,7 +401,11 @@ def ranking(low: Floats, high: Floats, k: int, exact: Callable[[int], NoisyScore
     apart[-1:] = True
     ends = np.flatnonzero(apart) + 1
     starts = np.append(0, ends[:-1])
-    by_finish = cmp_to_key(lambda i, j: compare(exact(j), exact(i)))
+
+    def lower(i: int, j: int) -> int:
+        return compare(exact(j), exact(i))
+
+    by_finish = cmp_to_key(lower)
     for run in np.flatnonzero((ends - starts > 1) & (starts < k)):
         members = slice(starts[run], ends[run])
         order[members] = sorted(order[members].tolist(), key=by_finish)

@@ -264,10 +264,15 @@ class ListGuard:
     a: Fraction
     tau: Fraction
 
-    def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """(lower, upper) bounds on v."""
-        junk = self.junk.finer if fine else self.junk
-        return junk.low + float(self.tau), junk.high + float(self.tau)
+    @property
+    def low(self) -> float:
+        """At most v."""
+        return self.junk.low + float(self.tau)
+
+    @property
+    def high(self) -> float:
+        """At least v."""
+        return self.junk.high + float(self.tau)
 
     def exact(self) -> arb:
         """v at the working precision."""

@@ -25,12 +25,12 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact import sequences
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LN2, Noise
-from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive, to_float
+from shortlist.exact.reals import Lazy, Uniform, ball, formula, is_positive, to_float
 from shortlist.exact.sequences import Cells, Junk, Ladder
 from shortlist.exact.subsets import Classes, Ranking, bound_cells, cover, log_sum, settle, sift
 from shortlist.sampling import subsets
 from shortlist.sampling.entropy import Shares, WordStream, accept, pick, shares, subset
-from shortlist.sampling.subsets import ERROR, WIDTH, Envelope, FewClasses, Groups, Loss, Proposal, Weight
+from shortlist.sampling.subsets import ERROR, Envelope, FewClasses, Groups, Loss, Proposal, Weight
 
 if TYPE_CHECKING:
     from flint import arb
@@ -40,16 +40,14 @@ Class = tuple[int, int] | None
 """Class (i, j) of `exact.subset_classes`; None is the top k."""
 
 
-def prepare_subsets(
-    ranking: Ranking, noise: Noise, step: Fraction | None = None, *, width: float = WIDTH
-) -> Callable[[WordStream], Indices]:
+def prepare_subsets(ranking: Ranking, noise: Noise, step: Fraction | None = None) -> Callable[[WordStream], Indices]:
     """The race of all k-subsets under any noise, whose winner stands as positions among the caller's candidates.
 
     The ranking must have more than k candidates. With `step`, losses are rounded up to multiples of it (Lemma 274).
     """
     choose: Callable[[WordStream], Class]
     if step is None and noise in (GUMBEL, EXPONENTIAL):
-        choose = partial(gumbel_class if noise == GUMBEL else exponential_class, proposals_of(ranking, width=width))
+        choose = partial(gumbel_class if noise == GUMBEL else exponential_class, proposals_of(ranking))
     else:
         groups = groups_of(ranking, noise)
         if step is not None:
@@ -68,20 +66,20 @@ def round_up(loss: Fraction, step: Fraction) -> Fraction:
     return math.ceil(loss / step) * step
 
 
-def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewClasses:
-    """Return all classes but the top k with their weights, one by one where there are few, else in cells of `width`."""
+def proposals_of(ranking: Ranking) -> Envelope | FewClasses:
+    """Return all classes but the top k with their weights, one by one where there are few, else in cells."""
     merges = ranking.merges
     classes = ranking.single_row() if merges else ranking.classes()
     fall = subsets.falls_if_few(classes)
     if fall is None:
-        return envelope_of(ranking, width=width)
+        return envelope_of(ranking)
     return subsets.few_classes(classes, fall, _loss(ranking), start=int(merges))
 
 
-def envelope_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope:
+def envelope_of(ranking: Ranking) -> Envelope:
     """Return integer weights above the masses of all classes but the top k."""
     classes = ranking.single_row() if ranking.merges else ranking.classes()
-    return subsets.prepare(classes, _loss(ranking), start=int(ranking.merges), width=width)
+    return subsets.prepare(classes, _loss(ranking), start=int(ranking.merges))
 
 
 def groups_of(ranking: Ranking, noise: Noise) -> Groups:
@@ -224,10 +222,6 @@ class Guard:
         winner, guarded = subsets.race_beside(self.envelope, arrival, stream)
         return None if winner is None and guarded else pick_member(self.ranking, winner, stream)
 
-    def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """(lower, upper) bounds on v: there are no finer ones but the exact number."""
-        return self.low, self.high
-
     def exact(self) -> arb:
         """v at the working precision."""
         return ball(self.tau) + self.junk.exact(self.low - float(self.tau))
@@ -255,17 +249,15 @@ class Switch:
     least: tuple[float, float]
     """(at most the log mass of the rest, at most that of the junk)."""
     low: float
+    """At most the log odds of canonical top-k, t (lead - tau)."""
     high: float
+    """At least the same."""
 
     def draw(self, stream: WordStream) -> Indices | None:
         """Return a subset, as positions among the caller's candidates, or None if one-shot is chosen."""
         if not is_below(stream.uniform(), self):
             return None
         return pick_member(self.ranking, gumbel_class(self.envelope, stream), stream)
-
-    def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """Return (lower, upper) bounds on the log odds of canonical top-k, t (lead - tau)."""
-        return self.low, self.high
 
     def exact(self) -> arb:
         """The log odds of canonical top-k at the working precision."""
@@ -287,17 +279,14 @@ def prepare_switch(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indi
 
 def is_below(coin: Uniform, log_odds: Weight) -> bool:
     """Return whether the log odds of the coin are below a number, exactly: bounds in floats mostly decide."""
-    for fine in (False, True):
-        low, high = log_odds.bounds(fine=fine)
-        if coin.high < 1.0 and _log_odds(coin.high, +1.0) < low:
-            return True
-        if coin.low and _log_odds(coin.low, -1.0) > high:
-            return False
+    if coin.high < 1.0 and _log_odds(coin.high, +1.0) < log_odds.low:
+        return True
+    if coin.low and _log_odds(coin.low, -1.0) > log_odds.high:
+        return False
 
     def ahead() -> arb:
-        number = log_odds.exact() if coin.bits > 128 else around(low, high)
         uniform = coin.ball()
-        return number - (uniform / (1 - uniform)).log()
+        return log_odds.exact() - (uniform / (1 - uniform)).log()
 
     return is_positive(formula(ahead, [coin]))
 
@@ -466,17 +455,14 @@ class ListSwitch:
     sequences: Sequences
     junk: Junk
     """What it weighs beside the right list."""
+    low: float
+    """At most slope (lead - tau), the log odds of ordered canonical."""
+    high: float
+    """At least the same."""
 
     def draw(self, stream: WordStream) -> list[int] | None:
         """Return the ranks of a list, or None if peeling is chosen."""
         return self.sequences.draw(stream) if is_below(stream.uniform(), self) else None
-
-    def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """(lower, upper) bounds on slope (lead - tau), the log odds of ordered canonical."""
-        junk = self.junk.finer if fine else self.junk
-        low, high = -junk.high - float(LIST_TAU), -junk.low - float(LIST_TAU)
-        error = ERROR * (1.0 + abs(low) + abs(high))
-        return float(LIST_SLOPE) * (low - error), float(LIST_SLOPE) * (high + error)
 
     def exact(self) -> arb:
         """The log odds at the working precision."""
@@ -485,4 +471,8 @@ class ListSwitch:
 
 def list_switch(steps: Ladder, rate: Fraction) -> ListSwitch:
     """The switch of a ladder with its gap; some list must be junk, which the number of candidates tells."""
-    return ListSwitch(Sequences(steps, rate), sequences.junk_of(steps, rate, junk_limit(steps.k)))
+    junk = sequences.junk_of(steps, rate, junk_limit(steps.k))
+    low, high = -junk.high - float(LIST_TAU), -junk.low - float(LIST_TAU)
+    error = ERROR * (1.0 + abs(low) + abs(high))
+    odds = float(LIST_SLOPE) * (low - error), float(LIST_SLOPE) * (high + error)
+    return ListSwitch(Sequences(steps, rate), junk, *odds)

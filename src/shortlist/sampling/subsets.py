@@ -16,6 +16,7 @@ from shortlist._arrays import Floats, Indices, Runs, Values, Words
 from shortlist.exact import subsets
 from shortlist.exact.noise import LN2, Noise, log_uniform
 from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive
+from shortlist.exact.search import bisect, whole_numbers
 from shortlist.exact.subsets import ULPS, Cells, Classes, one_log_choose
 from shortlist.sampling.entropy import WordStream, accept, pick
 
@@ -204,13 +205,7 @@ def _exact_position(i: int, first: int, last: int, word: int, stream: WordStream
 
 def _least(i: int, first: int, last: int, start: fmpz, target: fmpz, bits: int) -> int:
     """The least j with target < 2^bits (C(i + j + 1, i + 1) - C(i + first, i + 1))."""
-    while first < last:
-        middle = (first + last) // 2
-        if target < (binomial_prefix_sum(i, middle) - start) << bits:
-            last = middle
-        else:
-            first = middle + 1
-    return first
+    return bisect(lambda j: target < (binomial_prefix_sum(i, j) - start) << bits, first - 1, last, whole_numbers)[1]
 
 
 def binomial_prefix_sum(i: int, j: int) -> fmpz:
@@ -355,49 +350,49 @@ class Arrival:
 
 
 class Weight(Protocol):
-    """The logarithm of a weight: by float bounds, by closer ones if there are any, and exactly."""
+    """The logarithm of a weight: between two floats, and exactly."""
 
-    def bounds(self, *, fine: bool) -> tuple[float, float]: ...
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
 
     def exact(self) -> arb: ...
 
 
+@dataclass(frozen=True, slots=True)
 class GuardArrivalTime:
     """The time e^-v U^(1/a) of a guard with noise of rate a < 1, drawn lazily; v is exact if its bounds do not tell."""
 
-    __slots__ = ("_a", "_bounds", "_clock", "_tries", "_v", "high", "low")
+    v: Weight
+    a: Fraction
+    clock: Uniform
 
-    def __init__(self, v: Weight, a: Fraction, clock: Uniform) -> None:
-        self._v = v
-        self._a = a
-        self._clock = clock
-        self._tries = 0
-        self._enclose()
+    @property
+    def low(self) -> float:
+        return self._time(self.v.high, self.clock.low, -ERROR)
 
-    def _enclose(self) -> None:
-        """Float bounds on the time, by what is known of v and of U."""
-        self._bounds = least, most = self._v.bounds(fine=self._tries > 0)
-        self.low = self._time(most, self._clock.low, -1.0)
-        self.high = self._time(least, self._clock.high, +1.0)
+    @property
+    def high(self) -> float:
+        return self._time(self.v.low, self.clock.high, ERROR)
 
-    def _time(self, v: float, uniform: float, sign: float) -> float:
+    def _time(self, v: float, uniform: float, error: float) -> float:
         if not uniform:
             return 0.0
-        log = -v + math.log(uniform) / float(self._a)
-        return math.exp(min(log + sign * ERROR * (1.0 + abs(v) + abs(log)), 700.0))
+        log = -v + math.log(uniform) / float(self.a)
+        return math.exp(min(log + error * (1.0 + abs(v) + abs(log)), 700.0))
 
     @property
     def bits(self) -> int:
-        return self._clock.bits
+        return self.clock.bits
 
     def ball(self) -> arb:
-        v = self._v.exact() if self._tries > 1 else around(*self._bounds)
-        return (self._clock.ball().log() / ball(self._a) - v).exp()
+        v = self.v.exact() if self.bits > 64 else around(self.v.low, self.v.high)
+        return (self.clock.ball().log() / ball(self.a) - v).exp()
 
     def refine(self) -> None:
-        self._clock.refine()
-        self._tries += 1
-        self._enclose()
+        self.clock.refine()
 
 
 def race_beside(

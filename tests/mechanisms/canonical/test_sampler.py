@@ -161,10 +161,11 @@ def ranking_of(case):
     return rank_scores(np.array(x), k, Fraction(rate), gamma, gap_aware=loss == "gap-aware")
 
 
-def race_of(case, noise, **options):
+def race_of(case, noise, width=envelopes.WIDTH):
     """Classes are drawn through cells, as where there are many: tests/sampling/test_subset_few.py has the few."""
-    with mock.patch.object(envelopes, "FEW", 0):
-        return sets.prepare_subsets(ranking_of(case), noise, **options)
+    wide = partial(envelopes.prepare, width=width)
+    with mock.patch.multiple(envelopes, FEW=0, prepare=wide):
+        return sets.prepare_subsets(ranking_of(case), noise)
 
 
 def by(ranking, choose):
@@ -221,8 +222,8 @@ def test_wide_cells_and_exact_arithmetic_everywhere_change_nothing(case, noise, 
 
 
 def test_proposals_from_wide_cells_are_accepted_in_part():
-    ranking, law, source = ranking_of(CASES[0]), law_of(CASES[0], GUMBEL), Seeded(14)
-    race = by(ranking, partial(sets.gumbel_class, sets.envelope_of(ranking, width=9.0)))
+    law, source = law_of(CASES[0], GUMBEL), Seeded(14)
+    race = race_of(CASES[0], GUMBEL, width=9.0)
     assert_law(counted([np.sort(race(WordStream(source))) for _ in range(2_000)], law), list(law.values()))
 
 
