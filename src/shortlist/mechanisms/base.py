@@ -126,6 +126,16 @@ def check_weights(name: str, weights: object) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, plain))
 
 
+def check_share(name: str, share: object, *, above: bool = False) -> Fraction | float:
+    """A number from 0 to 1, or above 0, exactly as given; numbers of numpy as Python's own, which are exact."""
+    plain = share.item() if isinstance(share, np.integer | np.floating) else share
+    is_number = isinstance(plain, int | float | Fraction) and not isinstance(plain, bool)
+    if not is_number or not 0 <= plain <= 1 or (above and not plain):
+        room = "above 0 and at most 1" if above else "between 0 and 1"
+        raise ValueError(f"{name} must be a number {room}, for example {name}=0.5")
+    return plain
+
+
 def check_threshold(threshold: object) -> int | float:
     """A finite number, exactly as given."""
     value = threshold.item() if isinstance(threshold, np.generic) else threshold
@@ -496,10 +506,13 @@ class Mechanism(ABC):
         """Whether this one does: `exchangeable`, unless its parameters tell candidates apart."""
         return self.exchangeable
 
+    title: ClassVar[str]
+    """`name`, with parameters in braces."""
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """The mechanism in a few words, for the record."""
+        return self.title.format(self)
 
     @property
     @abstractmethod
@@ -565,15 +578,15 @@ class Mechanism(ABC):
         """A question about public scores, for exact laws and repeated draws."""
         scores = self._question(scores, question)
         check_public_scores(scores)
-        self._check_turned(scores)
-        self._check(scores)
+        self._accept(scores)
         return scores
 
     @final
-    def _check_turned(self, scores: Scores) -> None:
-        """Refuse negated scores where they mean nothing."""
+    def _accept(self, scores: Scores) -> None:
+        """Refuse a question that does not fit, and negated scores where they mean nothing: from public facts alone."""
         if scores._negated and self.largest_only:
             raise bad_value(f"{self.name} is about the largest scores alone: leave $largest=False out")
+        self._check(scores)
 
     @final
     def _reserve(
@@ -641,9 +654,7 @@ class Mechanism(ABC):
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
             )
-        if scores._negated:
-            self._check_turned(scores)
-        self._check(scores)
+        self._accept(scores)
         return self._privacy_cost(scores)
 
     @final

@@ -64,17 +64,6 @@ class GapRace(NoisyRace[PureDP]):
     def _kind(self) -> Noise:
         return check_gap_noise(self.noise)
 
-    def _check(self, scores: Scores) -> None:
-        """k winners and one loser must be there: the number of candidates is public."""
-        super()._check(scores)
-        try:
-            base.check_known_candidates(scores, self.k + 1)
-        except ValueError:
-            raise bad_value(
-                f"$k={self.k} gaps need {self.k + 1} candidates, the last gap being the lead over the best loser; "
-                "choose a smaller k"
-            ) from None
-
 
 @base.mechanism_class
 class TopKWithGaps(GapRace):
@@ -111,13 +100,10 @@ class TopKWithGaps(GapRace):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
+    title: ClassVar[str] = "top-{0.k} with gaps and {0.noise} noise"
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
         self._check_words("top-k with gaps", epsilon, scale)
-
-    @property
-    def name(self) -> str:
-        return f"top-{self.k} with gaps and {self.noise} noise"
 
     def _scale(self, scores: Scores) -> Fraction:
         return selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
@@ -167,16 +153,13 @@ class MeasuredTopK(GapRace):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
+    title: ClassVar[str] = "measured top-{0.k} with gaps and {0.noise} noise"
     later: ClassVar[tuple[tuple[str, ...], ...]] = (("theta",),)
 
     def __post_init__(self, epsilon: float | None) -> None:
         self._check_words("measured top-k", epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
-
-    @property
-    def name(self) -> str:
-        return f"measured top-{self.k} with gaps and {self.noise} noise"
 
     def _scale(self, scores: Scores) -> Fraction:
         return self._scales(scores)[0]
@@ -308,11 +291,7 @@ class ExponentialWithGap(NoisyRace[PureDP]):
         return self.winner is None
 
     def _check(self, scores: Scores) -> None:
-        base.check_known_candidates(scores, 1)
-        try:
-            base.check_known_candidates(scores, 2)
-        except ValueError:
-            raise ValueError("a gap needs two candidates; with one there is nothing to choose") from None
+        NoisyRace._check(self, scores)
         if self.winner is not None:
             self._place(scores)
 
@@ -389,6 +368,7 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
+    title: ClassVar[str] = "Gumbel top-{0.k} with values"
 
     _kind: ClassVar[Noise] = GUMBEL
 
@@ -415,18 +395,14 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
             )
         set_fields(self, k=k, budget=budget)
 
-    @property
-    def name(self) -> str:
-        return f"Gumbel top-{self.k} with values"
-
-    def _scale(self, scores: Scores) -> Fraction:
-        return self.scale(scores)
-
     def scale(self, scores: Scores) -> Fraction:
         """gamma = Delta / mu, a public number: it depends on the sensitivity and not on the values."""
         budget = self.budget
         mu = budget.mu if isinstance(budget, GumbelDP) else largest_mu(self.k, budget, scores.monotone)
         return scores.largest_sensitivity / Fraction(mu)
+
+    def _scale(self, scores: Scores) -> Fraction:
+        return self.scale(scores)
 
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         if not isinstance(self.budget, GumbelDP):

@@ -56,7 +56,7 @@ class BestList(BestOf):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(1, self._kind, self.guarantee)
+        return charge_of_rounds(1, self._kind.bounded_range, self.guarantee)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / (2 R), exactly: the loss moves by R either way."""
@@ -100,12 +100,9 @@ class JointTopK(BestList):
     budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
+    title: ClassVar[str] = "joint top-{0.k}"
     gap: ClassVar[bool] = False
     _kind: ClassVar[Noise] = GUMBEL
-
-    @property
-    def name(self) -> str:
-        return f"joint top-{self.k}"
 
 
 @base.mechanism_class
@@ -141,6 +138,7 @@ class OrderedCanonicalTopK(BestList):
     noise: str | Noise | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/ordered-canonical.md#proof"
+    title: ClassVar[str] = "ordered canonical top-{0.k} with {0._kind.name} noise"
     gap: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -149,10 +147,6 @@ class OrderedCanonicalTopK(BestList):
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
         base.check_noise_keeps(kind, self.guarantee)
-
-    @property
-    def name(self) -> str:
-        return f"ordered canonical top-{self.k} with {self._kind.name} noise"
 
     @property
     def _kind(self) -> Noise:
@@ -192,10 +186,7 @@ class GuardedListTopK(Guarded):
     budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
-
-    @property
-    def name(self) -> str:
-        return f"guarded list of {self.k}"
+    title: ClassVar[str] = "guarded list of {0.k}"
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)

@@ -477,6 +477,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     in_order: bool = False
 
     proof: ClassVar[str] = "docs/mechanisms/names-choice.md#proof"
+    title: ClassVar[str] = "top-{0.k} of names from the data, by a noisy choice"
     largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
@@ -494,10 +495,6 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
         keys = self.most is not None and self.limit is None
         if not (keys or (limits(self.k, self.limit) and not self.in_order)):
             raise ValueError("there is nothing to choose from here but a list: LimitedDomainTopK makes it, for less")
-
-    @property
-    def name(self) -> str:
-        return f"top-{self.k} of names from the data, by a noisy choice"
 
     @property
     def ordered(self) -> bool:
@@ -582,11 +579,6 @@ def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
     """
     noise = "exponential" if _few(request.size, request.budget) else "gumbel"
     return unknown_domain.LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
-
-
-def set_of(request: base.Request) -> unknown_domain.CanonicalLimitedDomain:
-    """The set that this request may get."""
-    return unknown_domain.CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
 
 
 def keys_of(request: base.Request) -> KeySet:

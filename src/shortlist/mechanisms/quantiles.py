@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import InitVar
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
@@ -101,7 +100,7 @@ class Quantile(base.Budgeted[base.Budget]):
     @property
     def name(self) -> str:
         many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
-        return f"{many} by {NAMES[self._noise]}"
+        return f"{many} by {NAMES[str(self.noise)]}"
 
     @property
     def levels(self) -> int:
@@ -116,12 +115,7 @@ class Quantile(base.Budgeted[base.Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise L rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.levels, base.check_noise(self._noise), self.guarantee)
-
-    @property
-    def _noise(self) -> str:
-        assert self.noise is not None
-        return self.noise
+        return charge_of_rounds(self.levels, base.check_noise(str(self.noise)).bounded_range, self.guarantee)
 
     @property
     def _q(self) -> tuple[Fraction, ...]:
@@ -157,7 +151,7 @@ class Quantile(base.Budgeted[base.Budget]):
             weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
         root = Node(0, scores._size - 1, places, weights << shift)
         whole = Fraction(self.epsilon_of_a_level) / (self._votes(scores) * 2**shift)
-        return root, Recursion(self._q, partial(rate_inside, whole), self._noise == "exponential")
+        return root, Recursion(self._q, lambda q: whole / spread(q), str(self.noise) == "exponential")
 
     def _votes(self, scores: Scores) -> Fraction:
         """How much one user adds to all counts together."""
@@ -216,11 +210,6 @@ class Quantile(base.Budgeted[base.Budget]):
     def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[the released place is a q-quantile], of one quantile: exact, to 1e-12."""
         return sum(run.chance for run in self.runs(scores, **question) if run.error == 0)
-
-
-def rate_inside(whole: Fraction, q: Fraction) -> Fraction:
-    """e / (R share), by the q inside a node; `whole` is e / share."""
-    return whole / spread(q)
 
 
 def spread(q: Fraction) -> Fraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import InitVar
+from dataclasses import InitVar, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -21,7 +21,6 @@ from shortlist.exact.reals import (
     POSITION_ROUNDING,
     Contest,
     NoisyScore,
-    Real,
     ball,
     exactly,
     floor_to_float,
@@ -36,7 +35,7 @@ from shortlist.sampling.race import Finish, Work, race, race_many
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
-    from flint import arb
+    pass
 
 __all__ = ["NoisyMax", "OneshotTopK"]
 
@@ -71,10 +70,6 @@ class NoisyRace(base.Budgeted[base.Paid]):
     def _scale(self, scores: Scores) -> Fraction:
         """The scale of the noise, exactly."""
 
-    def _noise_for(self, scores: Scores) -> tuple[Noise, Fraction]:
-        """(the noise, its scale) for these scores."""
-        return self._kind, self._scale(scores)
-
     @property
     def _winners(self) -> int:
         """How many are released."""
@@ -82,16 +77,20 @@ class NoisyRace(base.Budgeted[base.Paid]):
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self._winners)
+        if self._winners + self.losers > scores._choosable:
+            raise bad_value(
+                f"gaps of {self._winners} need {self._winners + 1} candidates, the last gap being the lead over the "
+                "best loser; choose a smaller k"
+            )
 
     def _race(self, scores: Scores, source: Source) -> Finish:
-        noise, scale = self._noise_for(scores)
-        finishers = self._winners + self.losers
-        return race(scores._numbers, k=finishers, scale=scale, noise=noise, source=source, work=self.work)
+        k, scale = self._winners + self.losers, self._scale(scores)
+        return race(scores._numbers, k=k, scale=scale, noise=self._kind, source=source, work=self.work)
 
     def _race_many(self, scores: Scores, draws: int, source: Source) -> Indices:
         """The winners of independent races, one row each."""
-        noise, scale = self._noise_for(scores)
-        return race_many(scores.values, k=self._winners, scale=scale, noise=noise, source=source, draws=draws)
+        k, scale = self._winners, self._scale(scores)
+        return race_many(scores.values, k=k, scale=scale, noise=self._kind, source=source, draws=draws)
 
 
 @base.mechanism_class
@@ -130,6 +129,7 @@ class OneshotTopK(NoisyRace[base.Budget]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/oneshot.md#proof"
+    title: ClassVar[str] = "one-shot top-{0.k} with {0._kind.name} noise"
 
     probabilities = utility.probabilities
     number_correct = utility.number_correct
@@ -140,17 +140,13 @@ class OneshotTopK(NoisyRace[base.Budget]):
         check_rounds(self.k, self.noise, self.guarantee, self.work)
 
     @property
-    def name(self) -> str:
-        return f"one-shot top-{self.k} with {self._kind.name} noise"
-
-    @property
     def _kind(self) -> Noise:
         return base.check_noise(self.noise)
 
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.k, self._kind, self.guarantee)
+        return charge_of_rounds(self.k, self._kind.bounded_range, self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -158,7 +154,7 @@ class OneshotTopK(NoisyRace[base.Budget]):
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e, exactly."""
-        return _scale(self.k, self.guarantee, scores.range_sensitivity)
+        return scores.range_sensitivity / Fraction(epsilon_of_a_round(self.k, self.guarantee))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         return base.Outcome(self._race(scores, source).indices.tolist())
@@ -176,19 +172,10 @@ def check_rounds(k: int, noise: str | Noise, budget: base.Budget, work: Work) ->
         raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
 
-def charge_of_rounds(k: int, noise: Noise, budget: base.Budget) -> Guarantee:
+@lru_cache
+def charge_of_rounds(k: int, bounded_range: bool, budget: base.Budget) -> Guarantee:
     """k rounds of bounded range, where the noise has one, which says more than the budget; otherwise the budget."""
-    return _rounds(k, budget) if noise.bounded_range else budget
-
-
-@lru_cache
-def _rounds(k: int, budget: base.Budget) -> Guarantee:
-    return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k)
-
-
-@lru_cache
-def _scale(k: int, budget: base.Budget, range_sensitivity: Fraction) -> Fraction:
-    return range_sensitivity / Fraction(epsilon_of_a_round(k, budget))
+    return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k) if bounded_range else budget
 
 
 @lru_cache
@@ -276,25 +263,9 @@ def winner_rate(budget: ApproxDP, m: int) -> float:
     )
 
 
-class WeightedScore(NoisyScore):
-    """A noisy score that starts ln(weight) ahead, exactly."""
-
-    __slots__ = ("weight",)
-
-    def __init__(self, runner: NoisyScore, weight: Fraction) -> None:
-        super().__init__(runner.position, runner.draw, runner.scale)
-        self.weight = weight
-
-    def minus(self, other: NoisyScore) -> Real:
-        """The difference of two."""
-        plain, ratio = super().minus(other), self.weight / getattr(other, "weight", Fraction(1))
-
-        def bounds() -> tuple[arb, arb]:
-            low, high = plain.bounds()
-            ahead = ball(ratio).log()
-            return (low + ahead).lower(), (high + ahead).upper()
-
-        return Real(bounds, plain.numbers, plain.magnitude)
+def _ahead(weight: Fraction) -> Noise:
+    """Gumbel noise that is ln(weight) ahead: of it, only exact quantiles are known."""
+    return replace(GUMBEL, exact_quantile=lambda v, bits: GUMBEL.exact_quantile(v, bits) + ball(weight).log())
 
 
 def _slack(ends: Floats, ahead: Floats) -> Floats:
@@ -399,7 +370,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
     def charge(self) -> Guarantee:
         """Of Gumbel noise bounded range, which says more than the budget; public weights cost nothing."""
         budget = self.guarantee
-        return budget if isinstance(budget, RenyiDP) else charge_of_rounds(1, self._kind, budget)
+        return budget if isinstance(budget, RenyiDP) else charge_of_rounds(1, self._kind.bounded_range, budget)
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e; or sigma, for Gaussian noise, by the number of candidates that may be chosen, which is public."""
@@ -409,7 +380,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
         if self._is_gaussian:
             assert isinstance(budget, ApproxDP), "no other budget was taken"
             return scores.range_sensitivity / Fraction(winner_rate(budget, m))
-        return _scale(1, budget, scores.range_sensitivity)
+        return scores.range_sensitivity / Fraction(epsilon_of_a_round(1, budget))
 
     def _check(self, scores: Scores) -> None:
         if self.prior is not None and not scores.numbered:
@@ -443,7 +414,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
 
         @cache
         def exact(i: int) -> NoisyScore:
-            return WeightedScore(contest.noisy_score(i, int(words[i]), 0, source), weights[i])
+            return replace(contest, noise=_ahead(weights[i])).noisy_score(i, int(words[i]), 0, source)
 
         return int(ranking(low, high, 1, exact)[0])
 

@@ -120,7 +120,7 @@ class CanonicalTopK(BestOf):
 
     def __post_init__(self, epsilon: float | None) -> None:
         BestOf.__post_init__(self, epsilon)
-        set_fields(self, gamma=check_gamma(self.gamma))
+        set_fields(self, gamma=None if self.gamma is None else base.check_share("gamma", self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
             raise ValueError(
                 'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
@@ -141,7 +141,7 @@ class CanonicalTopK(BestOf):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(1, self._kind, self.guarantee)
+        return charge_of_rounds(1, self._kind.bounded_range, self.guarantee)
 
     ordered: ClassVar[bool] = False
 
@@ -160,7 +160,7 @@ class CanonicalTopK(BestOf):
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, exactly."""
-        return _rate(self.guarantee, scores.range_sensitivity)
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
 
     def _weight(self, d: int) -> Fraction:
         """g, for k of d candidates."""
@@ -204,26 +204,11 @@ def distinct_scores(scores: Scores) -> CountedScores | None:
 
 
 @lru_cache
-def _rate(budget: base.Budget, range_sensitivity: Fraction) -> Fraction:
-    return Fraction(epsilon_of_a_round(1, budget)) / range_sensitivity
-
-
-@lru_cache
 def default_gamma(k: int, d: int) -> Fraction:
     """The public rule for k of d candidates (Definition 62)."""
     fewer = min(k, d - k)
     gamma = {0: Fraction(1), 1: Fraction(1), 2: Fraction(9, 10)}.get(fewer, Fraction(1, 2))
     return 1 - gamma if 2 * k > d else gamma
-
-
-def check_gamma(gamma: object) -> Fraction | float | None:
-    """Numbers of numpy as Python's own, which are exact."""
-    plain = gamma.item() if isinstance(gamma, np.integer | np.floating) else gamma
-    if plain is None:
-        return None
-    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction) or not 0 <= plain <= 1:
-        raise ValueError("gamma must be a number between 0 and 1, for example gamma=0.5, or None for the public rule")
-    return plain
 
 
 SLOPE = Fraction(1, 4)
@@ -351,16 +336,13 @@ class GuardedTopK(Guarded):
     budget: base.Budget = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
-
-    @property
-    def name(self) -> str:
-        return f"guarded top-{self.k}"
+    title: ClassVar[str] = "guarded top-{0.k}"
 
     ordered: ClassVar[bool] = False
 
     @property
     def _canonical(self) -> CanonicalTopK:
-        return canonical_of(self.k, self.budget)
+        return CanonicalTopK(k=self.k, budget=self.budget)
 
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.budget, self.charge)
@@ -463,12 +445,6 @@ class GuardedRace:
         picked = np.zeros(len(self.chosen), np.bool_)
         picked[places] = True
         return self.chosen[~picked if self.mirrored else picked], used
-
-
-@lru_cache
-def canonical_of(k: int, budget: Guarantee) -> CanonicalTopK:
-    """What it is without a guard: remembered, for it is public."""
-    return CanonicalTopK(k=k, budget=budget)
 
 
 @lru_cache

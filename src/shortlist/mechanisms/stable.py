@@ -504,6 +504,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         else:
             ranks, most = self._ranks(scores, source, 1), last_rank(scores, self.limit)
         sets = stable_sets(scores, ranks, most, self._parts.test, source)
+        assert sets.chosen is not None
         (j, passed), stable = sets.chosen[0].tolist(), [i for i in sets.indices[0].tolist() if i >= 0]
         if self.fill:
             indices, used = self._fill_up(scores, stable, source)
@@ -544,6 +545,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
     def _filling(self, size: int, *, public: bool) -> base.Mechanism:
         """The round that chooses `size` labels, out of a public list or of what is there."""
         cost = self._parts.fill
+        assert cost is not None
         if not isinstance(cost, ThinnedRange):
             return OneshotTopK(k=size, budget=cost, noise="gumbel")
         if public:
@@ -577,25 +579,15 @@ def check_deviations(
     return of_gaps, number("sigma", sigma, above=True), number("delta_t", delta_t, least=base.LEAST_DELTA, below=0.5)
 
 
-@dataclass(frozen=True, slots=True)
-class StableSets:
-    """Ranks that were chosen, and their top sets as far as they are stable."""
-
-    indices: Indices
-    """The set of each rank, largest score first; -1 where there are fewer, or the test did not pass."""
-    chosen: Indices
-    """The rank, and whether its set passed."""
-
-
-def stable_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> StableSets:
-    """Test the top-j set of each rank j, up to `most`."""
+def stable_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> base.Draws:
+    """Test the top-j set of each rank j, up to `most`: its members, largest score first; j, and whether it passed."""
     positions, behind = rank_gaps(scores, int(ranks.max()))
     gaps = np.array(behind)
     passed = passes(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
     rows = np.full((len(ranks), min(most, scores._size)), -1, np.int64)
     for j in np.unique(ranks[passed]).tolist():
         rows[passed & (ranks == j), :j] = positions[:j]
-    return StableSets(rows, np.column_stack([ranks, passed]))
+    return base.Draws(rows, None, np.column_stack([ranks, passed]))
 
 
 @lru_cache

@@ -260,10 +260,14 @@ class SparseVector(base.Budgeted[PureDP]):
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        budget = base.check_pure_budget("sparse vector with gaps", epsilon, self.budget)
-        set_fields(self, threshold=base.check_threshold(self.threshold), k=base.check_k(self.k), budget=budget)
+        set_fields(
+            self,
+            threshold=base.check_threshold(self.threshold),
+            k=base.check_k(self.k),
+            budget=base.check_pure_budget("sparse vector with gaps", epsilon, self.budget),
+            branches=_check_branches(self.branches),
+        )
         check_flag("adaptive", self.adaptive)
-        set_fields(self, branches=_check_branches(self.branches))
         number("deviations", self.deviations)
         check_flag("monotone", self.monotone)
         self._moves  # noqa: B018 (it checks the sensitivity)
@@ -271,10 +275,9 @@ class SparseVector(base.Budgeted[PureDP]):
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
         if self.noise == "geometric" and not isinstance(self.threshold, int):
             raise TypeError("geometric noise is for whole numbers: write a whole threshold, such as threshold=100")
-        if self.theta is not None:
-            number("theta", self.theta, above=True, below=1.0)
-        if self.measure is not None:
-            number("measure", self.measure, above=True, below=1.0)
+        for share in ("theta", "measure"):
+            if getattr(self, share) is not None:
+                number(share, getattr(self, share), above=True, below=1.0)
         self.rules  # noqa: B018 (it checks that the numbers are not too extreme)
 
     @property
@@ -293,9 +296,15 @@ class SparseVector(base.Budgeted[PureDP]):
         wide = max(self._wider, default=1)
         share = Fraction(least_variance_share(wide * self.k * spread / largest) if self.theta is None else self.theta)
         first, each = share * epsilon, (1 - share) * epsilon / self.k
-        parts = [*(Fraction(1, times) for times in self._wider), Fraction(1)]
-        branches = tuple(self._branch(part, part * each, largest / first, spread / (part * each)) for part in parts)
-        return Rules(self.threshold, largest / first, KINDS[self.noise], self._whole, epsilon, first, each, branches)
+        below, branches = largest / first, []
+        for part in [*(Fraction(1, times) for times in self._wider), Fraction(1)]:
+            scale, deviations = spread / (part * each), self.deviations if part < 1 else 0
+            centre, cut = centre_and_cut(self.noise, below, scale, Fraction(deviations))
+            name = "middle" if part == 1 else (str(part) if self.branches else "top")
+            law = gap_law(self.noise, self.threshold, below, scale, centre)
+            branches.append(Branch(name, Test(KINDS[self.noise], scale, centre, cut), part * each, law))
+        whole = self.noise == "geometric"
+        return Rules(self.threshold, below, KINDS[self.noise], whole, epsilon, first, each, tuple(branches))
 
     @property
     def _wider(self) -> Sequence[int]:
@@ -303,19 +312,8 @@ class SparseVector(base.Budgeted[PureDP]):
         return self.branches or ((2,) if self.adaptive else ())
 
     @property
-    def _whole(self) -> bool:
-        return self.noise == "geometric"
-
-    @property
     def _moves(self) -> Sensitivity:
         return Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
-
-    def _branch(self, part: Fraction, cost: Fraction, below: Fraction, scale: Fraction) -> Branch:
-        """One test of a question, with noise of that scale, against a threshold with noise of scale `below`."""
-        centre, cut = centre_and_cut(self.noise, below, scale, Fraction(self.deviations if part < 1 else 0))
-        law = gap_law(self.noise, self.threshold, below, scale, centre)
-        name = "middle" if part == 1 else (str(part) if self.branches else "top")
-        return Branch(name, Test(KINDS[self.noise], scale, centre, cut), cost, law)
 
     def stream(
         self,
@@ -372,7 +370,7 @@ class SparseVector(base.Budgeted[PureDP]):
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)
-        if self._whole and scores._numbers.dtype.kind == "f":
+        if self.noise == "geometric" and scores._numbers.dtype.kind == "f":
             raise TypeError("geometric noise is for whole numbers: give integers")
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
@@ -493,8 +491,6 @@ class _Hybrid(base.Budgeted[PureDP]):
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
     exchangeable: ClassVar[bool] = True
     family: ClassVar[str]
-    chained: ClassVar[bool]
-    """Whether gaps are those between neighbors of the list, or all to the threshold."""
 
     def __post_init__(self, epsilon: float | None) -> None:
         budget = base.check_pure_budget(self.family, epsilon, self.budget)
@@ -592,11 +588,7 @@ class HybridTopK(_Hybrid):
     work: race.Work = "adaptive"
 
     family: ClassVar[str] = "hybrid top-k"
-    chained: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        return f"hybrid top-{self.k} with gaps and a threshold"
+    title: ClassVar[str] = "hybrid top-{0.k} with gaps and a threshold"
 
     def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
         """k R / epsilon for both, exactly."""
@@ -668,16 +660,12 @@ class HybridSparseVector(_Hybrid):
     work: race.Work = "adaptive"
 
     family: ClassVar[str] = "hybrid sparse vector"
-    chained: ClassVar[bool] = False
+    title: ClassVar[str] = "hybrid sparse vector, at most {0.k}"
 
     def __post_init__(self, epsilon: float | None) -> None:
         _Hybrid.__post_init__(self, epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
-
-    @property
-    def name(self) -> str:
-        return f"hybrid sparse vector, at most {self.k}"
 
     def shares(self, scores: Scores) -> tuple[Fraction, Fraction]:
         """(e0, e1), exactly: what the threshold costs, and each item."""

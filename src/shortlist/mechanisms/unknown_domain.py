@@ -49,7 +49,11 @@ def gumbel_rates(k: int, limit: int, budget: base.DeltaBudget, split: float | No
     """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
     if isinstance(budget, ZCDP):
         return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
-    return _rates_at(k, budget, share_for_rounds(k, limit, budget) if split is None else Fraction(split))
+    # e is less by SPARE where rounds are converted: a ledger adds the bar's delta to their curve, and rounds that up
+    share = share_for_rounds(k, limit, budget) if split is None else Fraction(split)
+    rounds = _for_rounds(budget, share)
+    e = epsilon_of_a_round(k, rounds)
+    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), base.part_of(budget.delta, 1 - share)
 
 
 @lru_cache
@@ -70,16 +74,6 @@ def share_for_rounds(k: int, limit: int, budget: ApproxDP) -> Fraction:
         if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
             chosen, e, bar = share, epsilon_of_a_round(k, rounds), rest
     return chosen
-
-
-def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
-    """e and the delta of the bar, both rounded down, if that share of delta converts the rounds.
-
-    e is less by SPARE where rounds are converted: a ledger adds the bar's delta to their curve, and rounds that up.
-    """
-    rounds = _for_rounds(budget, share)
-    e = epsilon_of_a_round(k, rounds)
-    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), base.part_of(budget.delta, 1 - share)
 
 
 def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
@@ -188,6 +182,7 @@ class LimitedDomainTopK(_WorkingList):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
+    title: ClassVar[str] = "limited-domain top-{0.k} with {0._kind.name} noise"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget)
@@ -212,10 +207,6 @@ class LimitedDomainTopK(_WorkingList):
         return kind
 
     @property
-    def name(self) -> str:
-        return f"limited-domain top-{self.k} with {self._kind.name} noise"
-
-    @property
     def charge(self) -> Guarantee:
         return self._cost(self.k)
 
@@ -230,19 +221,13 @@ class LimitedDomainTopK(_WorkingList):
         above, many = self._bar
         return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
-    @property
-    def likely_bar(self) -> float:
-        """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
+    def bar_delta(self, *, quick: bool = False) -> float:
+        """The part of delta that the bar gets under (epsilon, delta); `quick` is what it nearly always gets."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
-
-    @property
-    def bar_delta(self) -> float:
-        """The part of delta that the bar gets under (epsilon, delta), as in `charge`, with no round calibrated."""
-        budget = self.guarantee
-        assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
+        limit = self._limit
+        share = quick_heights(self.k, limit, budget)[0][1] if quick else share_for_rounds(self.k, limit, budget)
+        return base.part_of(budget.delta, 1 - share)
 
     @property
     def _rates(self) -> tuple[float, float]:
@@ -278,17 +263,13 @@ class LimitedDomainTopK(_WorkingList):
         """The ranks (from 0) of the winners in the working list, best first."""
         if not len(candidates.counts):
             return []
-        bar = self._noisy_bar(candidates)
-        finish = race.race(
-            candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=self._kind, source=source
-        )
-        return [int(rank) for rank in finish.indices[: race.how_many_above(finish.finishes(), bar.draw(source))]]
-
-    def _noisy_bar(self, candidates: base.Listing) -> race.Runner:
-        """The bar, under noise of the scale of all."""
         offset, many = self._bar
         noise = race.best_of(many) if self._kind == GUMBEL else self._kind
-        return race.Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
+        scale = 1 / Fraction(self._rates[0])
+        bar = race.Runner(candidates.beyond + 1 + offset, scale, noise)
+        k = min(self.k, len(candidates.counts))
+        finish = race.race(candidates.counts, k=k, scale=scale, noise=self._kind, source=source)
+        return [int(rank) for rank in finish.indices[: race.how_many_above(finish.finishes(), bar.draw(source))]]
 
     inclusion_probabilities = utility.inclusion_probabilities
 
@@ -366,19 +347,16 @@ class CanonicalLimitedDomain(_WorkingList):
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
+    title: ClassVar[str] = "canonical top-{0.k} of a limited domain"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget, below=0.5)
         limit = base.check_limit(2 * k if self.limit is None else self.limit, k)
-        set_fields(self, k=k, budget=budget, limit=limit, gamma=_check_gamma(self.gamma))
+        set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, above=True))
         if k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
             )
-
-    @property
-    def name(self) -> str:
-        return f"canonical top-{self.k} of a limited domain"
 
     @property
     def charge(self) -> ThinnedRange:
@@ -399,16 +377,7 @@ class CanonicalLimitedDomain(_WorkingList):
         return canonical_offset(self.k, self._limit, inner, Fraction(self.guarantee.delta))
 
     def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
-        return self._sets(candidates).draw(WordStream(source))
-
-    def _sets(self, candidates: base.Listing) -> LimitedSets:
-        """Return the distribution over sets of ranks."""
         gamma, rate = Fraction(self.gamma), Fraction(self._round)
         bar = candidates.beyond + 1 + self.offset
-        return LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
-
-
-def _check_gamma(gamma: object) -> float | Fraction:
-    if isinstance(gamma, int | float | Fraction) and not isinstance(gamma, bool) and 0 < gamma <= 1:
-        return gamma
-    raise ValueError("gamma must be a number above 0 and at most 1, for example gamma=0.85")
+        sets = LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
+        return sets.draw(WordStream(source))

@@ -6,7 +6,7 @@ import math
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,10 +28,10 @@ from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.scores import Scores
 
 if TYPE_CHECKING:
-    from shortlist.utility import Quality
+    pass
 
 __all__ = ["MeasuredSet", "NoisyHistogram"]
 
@@ -73,6 +73,7 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-histogram.md#proof"
+    title: ClassVar[str] = "noisy histogram, the {0.k} largest, at most {0.most} a person"
 
     inclusion_probabilities = utility.inclusion_probabilities
 
@@ -80,10 +81,6 @@ class NoisyHistogram(NoisyRace[base.Budget]):
         base.check_work(self.work)
         most = base.check_whole("most", self.most, "$most=3")
         set_fields(self, k=base.check_k(self.k), most=most, budget=base.check_budget(epsilon, self.budget))
-
-    @property
-    def name(self) -> str:
-        return f"noisy histogram, the {self.k} largest, at most {self.most} a person"
 
     @property
     def charge(self) -> Guarantee:
@@ -103,10 +100,6 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     def _scale(self, scores: Scores) -> Fraction:
         return self.noise(scores).scale
 
-    def _noise_for(self, scores: Scores) -> tuple[Noise, Fraction]:
-        noisy = self.noise(scores)
-        return noisy.noise, noisy.scale
-
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
         if scores.neighbours != "add-remove":
@@ -124,12 +117,9 @@ class NoisyHistogram(NoisyRace[base.Budget]):
         noisy, finish = self.noise(scores), self._race(scores, source)
         values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
         one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
-        extras = Extras(values=values, margins=[one] * len(values))
-        return base.Outcome(finish.indices.tolist(), extras, (self._note(scores),))
-
-    def _note(self, scores: Scores) -> str:
-        way = "low" if scores._negated else "high"
-        return f"whoever is on the list because its noise was {way} is shown too {way}"
+        extras, way = Extras(values=values, margins=[one] * len(values)), "low" if scores._negated else "high"
+        note = f"whoever is on the list because its noise was {way} is shown too {way}"
+        return base.Outcome(finish.indices.tolist(), extras, (note,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +254,7 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/measured.md#proof"
+    title: ClassVar[str] = "measured top-{0.k}"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -273,15 +264,9 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         if self.limit is not None:
             set_fields(self, limit=base.check_limit(self.limit, self.k))
 
-    @property
-    def name(self) -> str:
-        return f"measured top-{self.k}"
-
+    @lru_cache  # noqa: B019 (of equal mechanisms it is the same, and to find it may take long)
     def _parts(self, public: bool) -> Parts:
         """The parts of the budget, each rounded so that together they fit."""
-        return _parts_of(self, public)
-
-    def _share(self, public: bool) -> Parts:
         budget = self.guarantee
         if isinstance(budget, ZCDP):
             names = floor_to_float((1 - QUARTER) * Fraction(budget.rho))
@@ -343,26 +328,8 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
             return gaussian_margin(scale, Fraction(1) if whole else None)
         return pure_margin(scale, whole=whole)
 
-    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
-        """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
-        selection, scores = self._selection_for(scores, question)
-        return selection.success_probability(scores)
-
-    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the names (Definition 118): that of the selection."""
-        selection, scores = self._selection_for(scores, question)
-        return selection.quality(scores)
-
-    def _selection_for(self, scores: object, question: QuestionOptions) -> tuple[Selection, Scores]:
-        """Who selects, and from what: measuring changes nothing of who is named."""
-        scores = self._validate_public(scores, question)
-        return self._parts(scores.public).selection, scores
-
-
-@lru_cache
-def _parts_of(mechanism: MeasuredSet, public: bool) -> Parts:
-    """`_share`, remembered: the same for the same public facts, and to find it may take long."""
-    return mechanism._share(public)
+    success_probability = utility.success_probability
+    quality = utility.quality
 
 
 def _least_error_share(k: int, delta: float) -> Fraction:

@@ -153,6 +153,21 @@ class Rules:
         """Whether another answer "above" might not be paid for, after `spent` on those given."""
         return self.first + spent + self.each > self.epsilon
 
+    @property
+    def unit(self) -> Fraction:
+        """The largest unit in which what "above" costs is a whole number in each branch."""
+        return self.each / math.lcm(*((branch.cost / self.each).denominator for branch in self.branches))
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """What "above" costs in each branch, in units."""
+        return tuple(int(branch.cost / self.unit) for branch in self.branches)
+
+    @property
+    def enough(self) -> int:
+        """The run stops when it has spent so many units."""
+        return math.floor((self.epsilon - self.first - self.each) / self.unit) + 1
+
     def barrier(self, source: Source) -> Barrier:
         """Draw the noise of the threshold."""
         return Barrier(self.threshold, self.threshold_scale, self.noise, source, whole=self.whole)

@@ -17,7 +17,7 @@ from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
 from shortlist.scores import Scores
-from shortlist.utility import Quality, quality_by, ranks_within
+from shortlist.utility import Quality, distribution, quality_by, ranks_within
 from shortlist.utility.quadrature import (
     Block,
     Crowd,
@@ -42,6 +42,7 @@ from shortlist.utility.quadrature import (
 if TYPE_CHECKING:
     from shortlist.mechanisms.gaps import ExponentialWithGap
     from shortlist.mechanisms.race import NoisyMax, NoisyRace
+    from shortlist.mechanisms.values import MeasuredSet
 
 Complexes: TypeAlias = NDArray[np.complex128]
 
@@ -765,8 +766,7 @@ class WinnerDistribution:
 
 def noisy_race(mechanism: NoisyRace[Any], scores: Scores) -> OneshotDistribution:
     """Return the distribution of who is released: gaps and values change nothing of it."""
-    noise, scale = mechanism._noise_for(scores)
-    return OneshotDistribution.of(scores.values, mechanism._winners, scale, noise)
+    return OneshotDistribution.of(scores.values, mechanism._winners, mechanism._scale(scores), mechanism._kind)
 
 
 def noisy_max(mechanism: NoisyMax, scores: Scores) -> OneshotDistribution | WinnerDistribution:
@@ -787,7 +787,13 @@ def exponential_with_gap(mechanism: ExponentialWithGap, scores: Scores) -> Winne
     return WinnerDistribution(chances, scores.values == scores.values.max())
 
 
+def measured_set(mechanism: MeasuredSet, scores: Scores) -> Any:
+    """Return the distribution of the set: measuring changes nothing of who is named."""
+    return distribution(mechanism._parts(scores.public).selection, scores)
+
+
 DISTRIBUTIONS: dict[str, Any] = {
+    "MeasuredSet": measured_set,
     "NoisyRace": noisy_race,
     "NoisyMax": noisy_max,
     "ExponentialWithGap": exponential_with_gap,
