@@ -117,11 +117,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     labels, index = None, getattr(values, "index", None) if library == "pandas" else None
     if index is not None and not (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1):
         labels = index.tolist()
-    try:
-        return series.to_numpy(), labels, Frame(library)
-    except Exception:  # each library has its own
-        pass
-    raise TypeError(NOT_NUMBERS)
+    return attempt(series.to_numpy, Exception, NOT_NUMBERS), labels, Frame(library)  # each library has its own errors
 
 
 def describe_type(value: object) -> str:
@@ -155,8 +151,6 @@ def as_values(values: object, *, may_be_empty: bool = False) -> Values:
         if may_be_empty:
             return np.zeros(0, np.int64)
         raise bad_value("$scores must not be empty: there is nothing to choose from")
-    if array.dtype.kind == "c":
-        raise bad_type("$scores must be real numbers, not complex ones; take the part that ranks the candidates")
     if array.dtype.kind == "O":
         raise _refusal_of(array.tolist())
     if array.dtype.kind not in "biuf":

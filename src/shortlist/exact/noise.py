@@ -26,25 +26,10 @@ def _halves(words: Words) -> Indices:
     return (words >> ONE).view(np.int64)
 
 
-def laplace(words: Words) -> Floats:
-    """-ln 2U up to 1/2, ln 2(1 - U) above"""
+def _rough_laplace(words: Words) -> Floats:
     half = _halves(words)
     less = np.minimum(half, MOST - half) * 2.0**-62
     q: Floats = np.copysign(np.log(less), (1 << 62) - half)
-    return q
-
-
-def logistic(words: Words) -> Floats:
-    """ln(1 - U) - ln U"""
-    half = _halves(words)
-    q: Floats = np.log(MOST - half) - np.log(half)
-    return q
-
-
-def half_logistic(words: Words) -> Floats:
-    """ln(2 - U) - ln U"""
-    half = _halves(words)
-    q: Floats = np.log(2.0**64 - half) - np.log(half)
     return q
 
 
@@ -78,7 +63,7 @@ class Noise:
     exact_quantile: Callable[[int, int], arb]
     """An enclosure of Q(v / 2^bits), at flint's working precision, for integers 0 <= v <= 2^bits."""
     rough: Callable[[Words], Floats] | None = None
-    """Q(U) plus a constant, as `rough_noise` says."""
+    """Q(U) plus a constant, in few operations: good to ROUGH for words that are PLAIN away from either end."""
     kinks: tuple[float, ...] = ()
     """Where the law is not smooth: quadrature cuts there."""
     bounded_range: bool = False
@@ -251,7 +236,7 @@ LAPLACE = Noise(
     decay=lambda x: x + LN2,
     quantile=_laplace_quantile,
     exact_quantile=_laplace_exact,
-    rough=laplace,
+    rough=_rough_laplace,
     kinks=(0.0,),
     releases_order=True,
 )
@@ -263,7 +248,7 @@ LOGISTIC = Noise(
     decay=lambda x: x,
     quantile=_logistic_quantile,
     exact_quantile=_logistic_exact,
-    rough=logistic,
+    rough=lambda words: np.log(MOST - _halves(words)) - np.log(_halves(words)),
     releases_order=True,
 )
 HALF_LOGISTIC = Noise(
@@ -274,7 +259,7 @@ HALF_LOGISTIC = Noise(
     decay=lambda x: x - LN2,  # S(x) <= 2 e^-x, and not e^-x
     quantile=_half_logistic_quantile,
     exact_quantile=lambda v, bits: (dyadic((2 << bits) - v, bits) / dyadic(v, bits)).log() if v else infinite(+1),
-    rough=half_logistic,
+    rough=lambda words: np.log(2.0**64 - _halves(words)) - np.log(_halves(words)),
     kinks=(0.0,),
     releases_order=True,
 )

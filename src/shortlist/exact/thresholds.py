@@ -364,10 +364,7 @@ def canonical_offset(k: int, limit: int, inner: Fraction, delta: Fraction) -> Fr
     """
     from flint import ctx, fmpz
 
-    term, sets = fmpz(1), fmpz(0)
-    for j in range(1, k + 1):
-        term = term * (limit - j + 1) // j
-        sets += term
+    sets = sum((fmpz.bin_uiui(limit, j) for j in range(1, k + 1)), fmpz(0))
     with ctx.workprec(PRECISION):
         offset = (ball(int(sets) * (1 - delta) / delta).log() / ball(inner) * GRID).upper()
         return Fraction(math.ceil(exactly(offset)), GRID)

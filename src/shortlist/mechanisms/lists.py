@@ -6,12 +6,11 @@ import math
 from abc import abstractmethod
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import ball
+from shortlist.exact.reals import Uniform, ball
 from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
@@ -255,15 +254,10 @@ class ListGuard:
     a: Fraction
     tau: Fraction
 
-    @property
-    def low(self) -> float:
-        """At most v."""
-        return self.junk.low + float(self.tau)
-
-    @property
-    def high(self) -> float:
-        """At least v."""
-        return self.junk.high + float(self.tau)
+    def arrival(self, clock: Uniform) -> GuardArrivalTime:
+        """When the guard arrives."""
+        low, high = self.junk.low + float(self.tau), self.junk.high + float(self.tau)
+        return GuardArrivalTime(low, high, self.exact, self.a, clock)
 
     def exact(self) -> arb:
         """v at the working precision."""
@@ -291,7 +285,7 @@ class ListRace:
             return Sequences(self.steps, self.rate)
         envelope = sequence_envelope(self.steps, self.rate)
         if isinstance(lists, ListGuard):
-            return SequenceRace(envelope, partial(GuardArrivalTime, lists, lists.a))
+            return SequenceRace(envelope, lists.arrival)
         return SequenceRace(envelope)
 
 

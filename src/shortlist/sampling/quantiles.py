@@ -113,10 +113,6 @@ class Runs:
         far: Floats = np.maximum(np.maximum((self.below - whole) - part, (whole - self.within) + part), 0.0)
         return far
 
-    def distance(self, run: int) -> Fraction:
-        """The same of one run, exactly."""
-        return max(int(self.below[run]) - self.target, self.target - int(self.within[run]), Fraction(0))
-
 
 Distance = Callable[[], Fraction]
 """Of a point from the target, exactly; only where floats do not tell."""
@@ -154,7 +150,7 @@ class Choice:
         reach = math.ceil(want / rate) if want < rate * node.total else 0
         runs = node.runs(target, reach or None)
         if rate > STEEP:
-            falls = np.array([to_float(rate * runs.distance(run)) for run in range(len(runs.sizes))])
+            falls = np.array([to_float(rate * node.distance(point, target)) for point in runs.firsts.tolist()])
         else:
             falls = float(rate) * runs.distances
         sizes = runs.sizes
@@ -171,12 +167,12 @@ class Choice:
                 clock.append(Uniform(stream.word))
             place = self.shares.propose(stream)
             if place < len(self.runs.sizes):
-                size, distance = int(self.runs.sizes[place]), partial(self.runs.distance, place)
-                point, log_mass = int(self.runs.firsts[place]) + stream.below(size), None
+                size, log_mass = int(self.runs.sizes[place]), None
+                point = int(self.runs.firsts[place]) + stream.below(size)
             else:
                 size, log_mass = self.runs.far, -math.inf
                 point = self.runs.far_point(stream.below(size))
-                distance = partial(self.node.distance, point, self.runs.target)
+            distance = partial(self.node.distance, point, self.runs.target)
             if not self.shares.accept(place, self._mass(size, distance), stream, log_mass) or point in out:
                 continue
             if not self.flips or self._still_in(place, distance, clock, stream):

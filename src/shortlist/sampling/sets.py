@@ -30,7 +30,7 @@ from shortlist.exact.sequences import Cells, Junk, Ladder
 from shortlist.exact.subsets import Classes, Ranking, bound_cells, cover, log_sum, settle, sift
 from shortlist.sampling import subsets
 from shortlist.sampling.entropy import Shares, WordStream, accept, pick, shares, subset
-from shortlist.sampling.subsets import ERROR, Envelope, FewClasses, Groups, Loss, Proposal, Weight
+from shortlist.sampling.subsets import ERROR, Envelope, FewClasses, Groups, Loss, Proposal
 
 if TYPE_CHECKING:
     from flint import arb
@@ -68,18 +68,11 @@ def round_up(loss: Fraction, step: Fraction) -> Fraction:
 
 def proposals_of(ranking: Ranking) -> Envelope | FewClasses:
     """Return all classes but the top k with their weights, one by one where there are few, else in cells."""
-    merges = ranking.merges
-    classes = ranking.single_row() if merges else ranking.classes()
+    classes, start = ranking.single_row() if ranking.merges else ranking.classes(), int(ranking.merges)
     fall = subsets.falls_if_few(classes)
     if fall is None:
-        return envelope_of(ranking)
-    return subsets.few_classes(classes, fall, _loss(ranking), start=int(merges))
-
-
-def envelope_of(ranking: Ranking) -> Envelope:
-    """Return integer weights above the masses of all classes but the top k."""
-    classes = ranking.single_row() if ranking.merges else ranking.classes()
-    return subsets.prepare(classes, _loss(ranking), start=int(ranking.merges))
+        return subsets.prepare(classes, _loss(ranking), start=start)
+    return subsets.few_classes(classes, fall, _loss(ranking), start=start)
 
 
 def groups_of(ranking: Ranking, noise: Noise) -> Groups:
@@ -121,6 +114,9 @@ def gumbel_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
             return proposal.choice
 
 
+NEGLIGIBLE = 60.0
+"""Classes below e^-60 of the largest add less to few classes than the floats are off."""
+
 WEIGHT_WIDTH = 1e-7
 """How far apart the float bounds on the logarithm of a weight are, or nearly."""
 
@@ -154,8 +150,9 @@ class Family:
         sizes = subsets.log_sizes(0, len(self.classes.i), len(fall))
         logs = sizes - self.classes.rise[:, None] - fall
         place = np.arange(len(fall))
-        logs[(place < self.first[:, None]) | (place >= self.end[:, None])] = -np.inf
-        middle = log_sum(np.append(logs, 0.0) if self.top else logs.ravel())
+        logs = logs[(place >= self.first[:, None]) & (place < self.end[:, None])]
+        logs = np.append(logs, 0.0) if self.top else logs
+        middle = log_sum(logs[logs > logs.max() - NEGLIGIBLE])
         error = ERROR * (64 + 2 * abs(middle) + float(sizes[-1, -1]))  # no loss that matters is above their sum
         return middle - error, middle + error
 
@@ -218,7 +215,7 @@ class Guard:
 
     def draw(self, stream: WordStream) -> Indices | None:
         """Return the winning subset, as positions among the caller's candidates, or None if the guard wins."""
-        arrival = partial(subsets.GuardArrivalTime, self, self.a)
+        arrival = partial(subsets.GuardArrivalTime, self.low, self.high, self.exact, self.a)
         winner, guarded = subsets.race_beside(self.envelope, arrival, stream)
         return None if winner is None and guarded else pick_member(self.ranking, winner, stream)
 
@@ -255,7 +252,7 @@ class Switch:
 
     def draw(self, stream: WordStream) -> Indices | None:
         """Return a subset, as positions among the caller's candidates, or None if one-shot is chosen."""
-        if not is_below(stream.uniform(), self):
+        if not is_below(stream.uniform(), self.low, self.high, self.exact):
             return None
         return pick_member(self.ranking, gumbel_class(self.envelope, stream), stream)
 
@@ -277,16 +274,16 @@ def prepare_switch(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indi
     return Switch(ranking, envelope, slope, tau, rest, junk, (least_rest, least_junk), *odds)
 
 
-def is_below(coin: Uniform, log_odds: Weight) -> bool:
-    """Return whether the log odds of the coin are below a number, exactly: bounds in floats mostly decide."""
-    if coin.high < 1.0 and _log_odds(coin.high, +1.0) < log_odds.low:
+def is_below(coin: Uniform, low: float, high: float, exact: Callable[[], arb]) -> bool:
+    """Whether the log odds of the coin are below a number, exactly: its bounds in floats mostly decide."""
+    if coin.high < 1.0 and _log_odds(coin.high, +1.0) < low:
         return True
-    if coin.low and _log_odds(coin.low, -1.0) > log_odds.high:
+    if coin.low and _log_odds(coin.low, -1.0) > high:
         return False
 
     def ahead() -> arb:
         uniform = coin.ball()
-        return log_odds.exact() - (uniform / (1 - uniform)).log()
+        return exact() - (uniform / (1 - uniform)).log()
 
     return is_positive(formula(ahead, [coin]))
 
@@ -462,7 +459,7 @@ class ListSwitch:
 
     def draw(self, stream: WordStream) -> list[int] | None:
         """Return the ranks of a list, or None if peeling is chosen."""
-        return self.sequences.draw(stream) if is_below(stream.uniform(), self) else None
+        return self.sequences.draw(stream) if is_below(stream.uniform(), self.low, self.high, self.exact) else None
 
     def exact(self) -> arb:
         """The log odds at the working precision."""

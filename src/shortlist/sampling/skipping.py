@@ -398,7 +398,7 @@ def make_plan(
 ) -> SkipPlan:
     """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
     maxima = Maxima.of(values, block)
-    layout, centre = None, kth_largest(np.append(maxima.tops, values[maxima.rest :]), k)
+    layout, centre = None, kth_largest(np.append(maxima.tops, values[len(maxima.tops) * block :]), k)
     if centre > -math.inf:
         layout = Layout.of(Contest(values, k, scale, noise, centre), maxima, threshold)
     if layout is None or layout.is_crowded():
@@ -424,11 +424,6 @@ class Maxima:
         run = min(block, RUN)
         peaks = block_maxima(values, run)
         return cls(block, run, peaks if block == run else block_maxima(peaks, block // run), peaks)
-
-    @property
-    def rest(self) -> int:
-        """From here on there is no whole block."""
-        return len(self.tops) * self.block
 
     def blocks(self, contest: Contest, threshold: float) -> ByLevel:
         """All blocks."""

@@ -349,33 +349,23 @@ class Arrival:
             clock.refine()
 
 
-class Weight(Protocol):
-    """The logarithm of a weight: between two floats, and exactly."""
-
-    @property
-    def low(self) -> float: ...
-
-    @property
-    def high(self) -> float: ...
-
-    def exact(self) -> arb: ...
-
-
 @dataclass(frozen=True, slots=True)
 class GuardArrivalTime:
     """The time e^-v U^(1/a) of a guard with noise of rate a < 1, drawn lazily; v is exact if its bounds do not tell."""
 
-    v: Weight
+    least_v: float
+    most_v: float
+    exact_v: Callable[[], arb]
     a: Fraction
     clock: Uniform
 
     @property
     def low(self) -> float:
-        return self._time(self.v.high, self.clock.low, -ERROR)
+        return self._time(self.most_v, self.clock.low, -ERROR)
 
     @property
     def high(self) -> float:
-        return self._time(self.v.low, self.clock.high, ERROR)
+        return self._time(self.least_v, self.clock.high, ERROR)
 
     def _time(self, v: float, uniform: float, error: float) -> float:
         if not uniform:
@@ -388,7 +378,7 @@ class GuardArrivalTime:
         return self.clock.bits
 
     def ball(self) -> arb:
-        v = self.v.exact() if self.bits > 64 else around(self.v.low, self.v.high)
+        v = self.exact_v() if self.bits > 64 else around(self.least_v, self.most_v)
         return (self.clock.ball().log() / ball(self.a) - v).exp()
 
     def refine(self) -> None:

@@ -161,6 +161,11 @@ def ranking_of(case):
     return rank_scores(np.array(x), k, Fraction(rate), gamma, gap_aware=loss == "gap-aware")
 
 
+def envelope_of(ranking) -> Any:
+    with mock.patch.object(envelopes, "FEW", 0):
+        return sets.proposals_of(ranking)
+
+
 def race_of(case, noise, width=envelopes.WIDTH):
     """Classes are drawn through cells, as where there are many: tests/sampling/test_subset_few.py has the few."""
     wide = partial(envelopes.prepare, width=width)
@@ -245,7 +250,7 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
     """All cells but the heaviest are left out: they come back through the residual weight, as often as they should."""
     leave_out(monkeypatch, below=0.6)
     for case in (CASES[0], CASES[1], CASES[3]):
-        envelope = sets.envelope_of(ranking_of(case))
+        envelope = envelope_of(ranking_of(case))
         assert envelope.total > envelope.residual > envelope.total / 20
         rest = present(envelope.rest)()
         assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
@@ -257,11 +262,9 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
 @kinds
 def test_if_everything_is_left_out_it_still_comes_back(noise, monkeypatch):
     leave_out(monkeypatch, below=0.0)
-    assert len(sets.envelope_of(ranking_of(CASES[0])).cells) == 0
+    assert len(envelope_of(ranking_of(CASES[0])).cells) == 0
     law = law_of(CASES[0], noise)
-    assert_law(
-        counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(400, full=10_000)), law), list(law.values())
-    )
+    assert_law(counted(many(race_of(CASES[0], noise), Seeded(14), sized(400, full=10_000)), law), list(law.values()))
 
 
 def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
@@ -274,7 +277,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
     ):
         for negligible in (27.0, 1.0, -2.0):
             monkeypatch.setattr("shortlist.exact.subsets.LEFT_OUT_LOG", negligible)
-            envelope = sets.envelope_of(rank_scores(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
+            envelope = envelope_of(rank_scores(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
             if envelope.rest is not None:
                 rest = envelope.rest()
                 assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
@@ -317,7 +320,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
     """Lambda from 1e-6 to 1e30 and far beyond: the class law is exact."""
     scores = np.concatenate([np.full(k, 1.0), 1.0 - step * np.arange(1, rest + 1)])
     ranking = rank_scores(scores, k, Fraction(1), Fraction(9, 10), gap_aware=True)
-    envelope = sets.envelope_of(ranking)
+    envelope = envelope_of(ranking)
     assert math.log(envelope.total) - envelope.shift * math.log(2) == pytest.approx(log_mass, abs=1.5)
     stream, law = WordStream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
     assert law.sum() == pytest.approx(1, abs=1e-9)
@@ -330,7 +333,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
 
 def few(loss):
     """Two candidates, one set beside the top one, at that loss."""
-    return sets.envelope_of(rank_scores(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
+    return envelope_of(rank_scores(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
 
 
 def test_late_deadlines_go_through_many_slices():
@@ -381,7 +384,7 @@ def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
 def test_a_top_set_of_vanishing_share_is_drawn_bit_by_bit():
     """Beside a mass of e^1226 the top k has weight 1 in the envelope and counts 2^shift of it: those bits must be 0."""
     scores = np.concatenate([np.full(400, 1.0), 1.0 - 0.001 * np.arange(1, 3001)])
-    envelope = sets.envelope_of(rank_scores(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
+    envelope = envelope_of(rank_scores(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
     assert envelope.shift < -1000
     assert sets.gumbel_class(envelope, one_by_one(*[0] * (1 - envelope.shift // 64 + 1))) is None
     assert sets.gumbel_class(envelope, one_by_one(0, 0, 5)) is not None

@@ -119,7 +119,7 @@ def test_a_word_of_zeros_is_refined():
         low, high, bits = 0.0, 1e-19, 64
 
     zero: Any = Zero()
-    assert GuardArrivalTime(guard, guard.a, zero).low == 0.0
+    assert GuardArrivalTime(guard.low, guard.high, guard.exact, guard.a, zero).low == 0.0
 
 
 def test_the_weight_of_the_junk_is_bracketed():

@@ -358,7 +358,7 @@ def test_a_coin_of_which_nothing_is_known_is_refined():
             self.bits += 64
 
     coin: Any = Coin()
-    assert module.is_below(coin, switch)
+    assert module.is_below(coin, switch.low, switch.high, switch.exact)
     assert asked
 
 
