@@ -99,11 +99,9 @@ def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indice
 
 def _above(falling: Values) -> Indices | None:
     """How many are less than 0, 1, 2, .. units below the first; nothing where that takes more than sorting did."""
-    if falling.dtype != np.int64 or not len(falling):
-        return None
-    if falling[0] - falling[-1] >= min(WIDE * len(falling), WIDEST):
-        return None
-    return np.append(0, np.cumsum(np.bincount(falling[0] - falling)))
+    if falling.dtype == np.int64 and len(falling) and falling[0] - falling[-1] < min(WIDE * len(falling), WIDEST):
+        return np.append(0, np.cumsum(np.bincount(falling[0] - falling)))
+    return None
 
 
 def _in_units(values: Values) -> tuple[Values, Fraction]:
@@ -190,12 +188,8 @@ WASTE = 0.2
 
 def cells(steps: Ladder, rate: Fraction, *, waste: float = WASTE) -> Cells:
     """Cells whose upper bounds exceed the whole mass by a share of `waste` at most; one for each rung, if few."""
-    if steps.k * len(steps.scores) <= FEW_PAIRS:
-        every = rungs(steps, steps.first, steps.last)
-        reach = steps.reach(every)
-        cover = Cover.of(steps, every, reach, reach)
-        return cover.cells(*cover.log_bounds(rate))
-    start = np.unique(steps.losses_of([steps.first, steps.last]))
+    few = steps.k * len(steps.scores) <= FEW_PAIRS
+    start = rungs(steps, steps.first, steps.last) if few else np.unique(steps.losses_of([steps.first, steps.last]))
     low, before = steps.reach(start), steps.reach(start[1:] - 1)
     cover = Cover.of(steps, start, low, np.concatenate([before, low[-1:]]))
     while True:

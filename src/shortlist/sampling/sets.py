@@ -51,14 +51,10 @@ def prepare_subsets(ranking: Ranking, noise: Noise, step: Fraction | None = None
     else:
         groups = groups_of(ranking, noise)
         if step is not None:
-            rounded = partial(_rounded_loss, groups.exact_loss, step)
-            groups = replace(groups, exact_loss=rounded, step=float(step))
+            exact = groups.exact_loss
+            groups = replace(groups, exact_loss=lambda i, j: round_up(exact(i, j), step), step=float(step))
         choose = groups.draw
     return lambda stream: pick_member(ranking, choose(stream), stream)
-
-
-def _rounded_loss(loss: Loss, step: Fraction, i: int, j: int) -> Fraction:
-    return round_up(loss(i, j), step)
 
 
 def round_up(loss: Fraction, step: Fraction) -> Fraction:

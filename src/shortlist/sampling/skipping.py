@@ -307,7 +307,8 @@ def raise_threshold(contest: Contest, peaks: Values, run: int, threshold: float)
     place = int(np.searchsorted(GRID, threshold, side="right")) - 1
     higher = np.arange(place + 1, min(place + 1 + HIGHER, len(GRID)))
     heights, counts = eighths(contest, peaks)
-    surely = _surely(contest.noise, counts, GRID[higher])
+    some = np.flatnonzero(counts[1:]) + 1  # the lowest pass none
+    surely = np.exp(contest.noise.log_survival(GRID[higher][:, None] - (some - EIGHTHS) / 8)) @ counts[some]
     place = int(np.max(higher[surely >= wanted], initial=place))
     near = np.flatnonzero(heights >= np.int16(8 * (GRID[place] - NEAR) + EIGHTHS))
     if len(near) >= 2 * LOOKED:
@@ -328,13 +329,6 @@ def eighths(contest: Contest, scores: Values) -> tuple[NDArray[np.int16], Indice
     """(where these scores stand in eighths from -50 on, rounded down, and cut at 0 and 800; how many at each)."""
     places = np.clip(np.floor(8 * contest.positions(scores)), -EIGHTHS, EIGHTHS).astype(np.int16) + np.int16(EIGHTHS)
     return places, np.bincount(places, minlength=2 * EIGHTHS + 1)
-
-
-def _surely(noise: Noise, counts: Indices, thresholds: Floats) -> Floats:
-    """How many pass each threshold, on the average, of so many at each height in eighths; the lowest pass none."""
-    some = np.flatnonzero(counts[1:]) + 1
-    passed: Floats = np.exp(noise.log_survival(thresholds[:, None] - (some - EIGHTHS) / 8)) @ counts[some]
-    return passed
 
 
 def _ratio(passed: Floats, beside: Floats) -> tuple[Floats, Floats]:

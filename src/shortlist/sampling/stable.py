@@ -31,13 +31,12 @@ def rational_winners(
         tied.setdefault(score if noise is GUMBEL else i, []).append(i)
     top, members = max(scores), list(tied.values())
     positions = [Fraction(scores[group[0]] - top) / scale for group in members]
-    sizes = [len(group) for group in members]
     winners = np.empty(draws, np.int64)
     races = max(1, CHUNK // len(tied))
     for start in range(0, draws, races):
         count = min(races, draws - start)
         words = source.words(len(tied) * count).reshape(len(tied), count)
-        winners[start : start + count] = _winners(noise, positions, sizes, words, source)
+        winners[start : start + count] = _winners(noise, positions, [len(group) for group in members], words, source)
     ranks, stream = np.empty(draws, np.int64), WordStream(source)
     for group in np.unique(winners).tolist():
         won = np.flatnonzero(winners == group)

@@ -305,20 +305,14 @@ def few_classes(classes: Classes, fall: Floats, exact_loss: Loss, *, start: int 
     return FewClasses(classes, fall, exact_loss, start, bits - halvings, upto)
 
 
+@dataclass(slots=True)
 class Arrival:
     """The time start + (E_1 + .. + E_n) / (total 2^doublings) of the n-th point of a Poisson process, drawn lazily."""
 
-    __slots__ = ("_log_rate", "clocks", "doublings", "start", "total")
-
-    def __init__(self, start: Fraction, total: int, doublings: int) -> None:
-        self.start = start
-        self.total = total
-        self.doublings = doublings
-        self.clocks: list[Uniform] = []
-        self._log_rate = math.log(total) + doublings * LN2
-
-    def next(self, stream: WordStream) -> None:
-        self.clocks.append(stream.uniform())
+    start: Fraction
+    total: int
+    doublings: int
+    clocks: list[Uniform] = field(default_factory=list)
 
     @property
     def low(self) -> float:
@@ -331,7 +325,8 @@ class Arrival:
     def _time(self, uniforms: Iterable[float], error: float) -> float:
         """start + wait / rate, moved by `error` of itself, far more than the floats are off."""
         wait = sum(-math.log(one) if one else math.inf for one in uniforms)
-        delay = math.exp(min(math.log(wait) - self._log_rate, 700.0)) if wait else 0.0
+        log_rate = math.log(self.total) + self.doublings * LN2
+        delay = math.exp(min(math.log(wait) - log_rate, 700.0)) if wait else 0.0
         return (float(self.start) + delay) * (1.0 + error * (1.0 + abs(self.doublings)))
 
     @property
@@ -409,7 +404,7 @@ def first_proposal(envelope: Proposals[T], deadline: Lazy, stream: WordStream) -
         final = not later(deadline, end)
         arrival = Arrival(start, envelope.total * speed, -envelope.shift)
         while True:
-            arrival.next(stream)
+            arrival.clocks.append(stream.uniform())
             if after(arrival, deadline) if final else later(arrival, end):
                 break
             proposal = envelope.propose(stream)

@@ -226,9 +226,8 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
     so that an early stop is cheap. A question at -inf never passes.
     """
-    origin = float(barrier.threshold)  # a number of the values' own kind near the threshold: positions count from there
-    if values.dtype.kind != "f":
-        origin = max(min(math.floor(barrier.threshold), 2**63 - 1), -(2**63))
+    line = barrier.threshold  # positions are counted from a number near it, of the values' own kind
+    origin = float(line) if values.dtype.kind == "f" else max(min(math.floor(line), 2**63 - 1), -(2**63))
     lines = [barrier.bounds(origin, test, test.scale) for test in tests]
     start, size = 0, FIRST_CHUNK
     while start < len(values):

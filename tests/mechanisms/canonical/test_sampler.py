@@ -358,7 +358,7 @@ def test_times_that_floats_cannot_tell_apart_are_told_apart():
 
 def test_an_arrival_encloses_its_time():
     arrival = thinning.Arrival(half := Fraction(1, 2), 3, 0)
-    arrival.next(one_by_one(1 << 63, 1 << 63))
+    arrival.clocks.append(Uniform(one_by_one(1 << 63, 1 << 63).word))
     time = 0.5 + math.log(2) / 3
     assert arrival.low <= time <= arrival.high
     assert arrival.high - arrival.low < 1e-9
@@ -366,10 +366,10 @@ def test_an_arrival_encloses_its_time():
     assert arrival.bits == 128
     assert abs(float(arrival.ball().mid()) - time) < 1e-12
     start = thinning.Arrival(half, 3, 0)
-    start.next(one_by_one(0))
+    start.clocks.append(Uniform(one_by_one(0).word))
     assert start.high > 1e300
     now = thinning.Arrival(half, 3, 0)
-    now.next(one_by_one(2**64 - 1))
+    now.clocks.append(Uniform(one_by_one(2**64 - 1).word))
     assert now.low == pytest.approx(0.5)
 
 
@@ -377,7 +377,7 @@ def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
     proposal = few(0).propose(WordStream(Seeded(1)))
     assert uniforms.accept(one_by_one(0, 0), -math.inf, proposal.high, proposal.chance)
     arrival = thinning.Arrival(1 - Fraction(1, 2**60), 1, 0)
-    arrival.next(one_by_one(2**64 - 1))
+    arrival.clocks.append(Uniform(one_by_one(2**64 - 1).word))
     assert thinning.log_thinning(proposal.loss, arrival, 2)[0] == -math.inf
 
 
