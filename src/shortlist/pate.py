@@ -227,7 +227,7 @@ class MultiLabelPATE(_Teachers):
             if self.k is None:
                 for_test = base.part_of(self.rho, share / 2)
                 self._gap = epsilon_of_a_round(1, ZCDP(for_test))
-            self._test = GaussianTest(rate_below(for_test, 2), quantile_above(own), 2)
+            self._test = GaussianTest(rate_below(for_test, 4), quantile_above(own), 2)
             cost = ZCDP(up(2 * self._test.rate**2), own)
             cost = cost if self._gap is None else privacy.compose(BoundedRange(self._gap), cost)
         self._book = Book(cost, total, number_of)

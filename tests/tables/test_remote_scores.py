@@ -139,7 +139,7 @@ def test_runs_read_like_the_array_they_stand_for():
     for start in range(6):
         assert runs[start:].expand().tolist() == plain[start:].tolist()
         assert runs[:start].tolist() == plain[:start].tolist()
-    rising = runs.map(lambda values: -values)
+    rising = Runs(-runs.values, runs.ends)
     for side in ("left", "right"):
         probes = np.array([-10, -9, -5, -4, 0, 1])
         assert rising.searchsorted(probes, side=side).tolist() == np.searchsorted(-plain, probes, side=side).tolist()

@@ -149,9 +149,7 @@ def bound_cells(classes: Classes, row: Indices, first: Indices, last: Indices) -
 
 def join(parts: list[Cells]) -> Cells:
     """All cells of all parts, one after the other."""
-    if len(parts) < 2:
-        return parts[0] if parts else NO_CELLS
-    return Cells(*map(np.concatenate, zip(*map(COLUMNS, parts), strict=True)))
+    return Cells(*map(np.concatenate, zip(*map(COLUMNS, [NO_CELLS, *parts]), strict=True)))
 
 
 def log_sum(logs: Floats) -> float:
@@ -437,7 +435,7 @@ def descending(values: Values) -> Indices:
 def _scale(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:
     """rate |scores - centre|, to a relative error of 2^-50; runs stay runs."""
     if isinstance(scores, Runs):
-        return scores.map(lambda values: _scale(values, centre, rate))
+        return Runs(_scale(scores.values, centre, rate), scores.ends)
     if not rate:
         return np.zeros(len(scores))
     return np.abs(Contest(scores, 1, 1 / rate, GUMBEL, centre.item()).positions(scores))
@@ -454,18 +452,20 @@ FEW = 64
 
 @dataclass(frozen=True, slots=True)
 class CountedScores:
-    """Scores and their runs, best first; tied candidates stand in the caller's order."""
+    """Scores by their runs, best first; tied candidates stand in the caller's order. None came as runs alone."""
 
-    values: Values
+    values: Values | None
     runs: Runs
 
     def positions(self, ranks: Indices) -> Indices:
-        """Where these ranks stand among the candidates, in the same order."""
+        """Where these ranks stand among the candidates, in the same order; those that came as runs have no other."""
+        if self.values is None:
+            return ranks
         which = np.searchsorted(self.runs.ends, ranks, side="right")
         different = np.unique(which).tolist()
         if len(different) > FEW:
             return descending(self.values)[ranks]
-        place = ranks - self.runs.starts_and_length[which]  # among those that are tied
+        place = ranks - np.append(0, self.runs.ends)[which]  # among those that are tied
         positions, before = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
         least = self.runs.values[which.max(initial=0)]
         for start, chunk in _chunks(self.values):
@@ -492,16 +492,6 @@ def count_scores(values: Values) -> CountedScores | None:
         counts += np.bincount(most - chunk.astype(np.int64), minlength=len(counts))
     some = np.flatnonzero(counts)
     return CountedScores(values, Runs.of(most - some, counts[some]))
-
-
-def runs_of(counted: Runs | CountedScores) -> Runs:
-    """The ranked scores, whoever has them."""
-    return counted.runs if isinstance(counted, CountedScores) else counted
-
-
-def positions_of(counted: Runs | CountedScores, ranks: Indices) -> Indices:
-    """The candidates at these ranks; those that came as runs have no other place."""
-    return counted.positions(ranks) if isinstance(counted, CountedScores) else ranks
 
 
 def _chunks(values: Values) -> Iterator[tuple[int, Values]]:

@@ -6,12 +6,11 @@ import math
 from abc import abstractmethod
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import ball
+from shortlist.exact.reals import Uniform, ball
 from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
@@ -26,7 +25,7 @@ from shortlist.mechanisms.sets import (
     round_beside_switch,
 )
 from shortlist.privacy import ZCDP, Guarantee
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.sets import LIST_SLOPE as SLOPE
 from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
@@ -71,7 +70,7 @@ class BestList(BestOf):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         race, candidates = self._race(scores)
-        return base.Outcome(candidates[race.draw(source)].tolist())
+        return base.Outcome(candidates[race.draw(WordStream(source))].tolist())
 
 
 @base.mechanism_class
@@ -236,7 +235,7 @@ class GuardedListTopK(Guarded):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         run = self._run(scores)
         race = run.race()
-        places = None if race is None else race.draw(source)
+        places = None if race is None else race.draw(WordStream(source))
         if places is not None:
             return base.Outcome(run.candidates[places].tolist(), CANONICAL)
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
@@ -255,10 +254,10 @@ class ListGuard:
     a: Fraction
     tau: Fraction
 
-    def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """(lower, upper) bounds on v."""
-        junk = self.junk.finer if fine else self.junk
-        return junk.low + float(self.tau), junk.high + float(self.tau)
+    def arrival(self, clock: Uniform) -> GuardArrivalTime:
+        """When the guard arrives."""
+        low, high = self.junk.low + float(self.tau), self.junk.high + float(self.tau)
+        return GuardArrivalTime(low, high, self.exact, self.a, clock)
 
     def exact(self) -> arb:
         """v at the working precision."""
@@ -286,7 +285,7 @@ class ListRace:
             return Sequences(self.steps, self.rate)
         envelope = sequence_envelope(self.steps, self.rate)
         if isinstance(lists, ListGuard):
-            return SequenceRace(envelope, partial(GuardArrivalTime, lists, lists.a))
+            return SequenceRace(envelope, lists.arrival)
         return SequenceRace(envelope)
 
 

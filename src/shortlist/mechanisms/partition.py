@@ -226,18 +226,18 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
-        side = 0 if self._coin is None else int(self._coin.tosses(1, source)[0])
-        (sums, sizes, where), noise = column_of(scores, self._cap), self._noises()[side]
-        names = draw_keys(sums, sizes, noise, source)
-        order = self._rank(names.sums.tolist(), source)
-        ranks = names.position[order]
+        noise = self._noises()[bool(self._coin and self._coin.toss(source))]
+        column, sizes, where = column_of(scores, self._cap)
+        positions, sums = draw_keys(column, sizes, noise, source)
+        order = self._rank(sums.tolist(), source)
+        ranks = positions[order]
         places: list[int] = (ranks if where is None else where[ranks]).tolist()
         if self._measures:
             return self._measure(scores, places, source)
         words = self._words(float(noise.step * self._cap.grid))
         if not self.values:
             return base.Outcome(places, notes=(words,), by_weight=by_weight)
-        people = [float(step) for step in names.sums[order].tolist()]
+        people = [float(step) for step in sums[order].tolist()]
         margin = self._margin(noise)
         near = float(noise.step) + 2 * margin.error
         notes = (words, *([NEAR_THE_BAR.format(near)] if min(people, default=near) < near else []))

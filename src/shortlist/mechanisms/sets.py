@@ -16,22 +16,14 @@ from shortlist._arrays import Indices, Runs, Values
 from shortlist._runtime import set_fields
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float
-from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
+from shortlist.exact.subsets import CountedScores, Ranking, count_scores, rank_scores
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.race import race
-from shortlist.sampling.sets import (
-    Guard,
-    SubsetRace,
-    Switch,
-    prepare_guard,
-    prepare_rounded,
-    prepare_subsets,
-    prepare_switch,
-)
+from shortlist.sampling.sets import Guard, Switch, prepare_guard, prepare_subsets, prepare_switch
 from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["CanonicalTopK", "GuardedTopK"]
@@ -185,11 +177,9 @@ class CanonicalTopK(BestOf):
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
         return self._rate(scores) * scores.range_sensitivity / 2 if self.loss == "rounded" else None
 
-    def _race(self, scores: Scores, values: Values | Runs | None = None) -> SubsetRace:
-        step = self._step(scores)
-        if step is not None:
-            return prepare_rounded(self._ranking(scores, values), self._kind, step)
-        return prepare_subsets(self._ranking(scores, values), self._kind)
+    def _places(self, scores: Scores, values: Values | Runs | None, source: Source) -> Indices:
+        draw = prepare_subsets(self._ranking(scores, values), self._kind, self._step(scores))
+        return draw(WordStream(source))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         if self.k == scores._choosable:
@@ -197,9 +187,9 @@ class CanonicalTopK(BestOf):
             return base.Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
         counted = distinct_scores(scores)
         if counted is None:
-            return base.Outcome(np.sort(self._race(scores).draw(source)).tolist())
-        places = self._race(scores, runs_of(counted)).draw(source)
-        return base.Outcome(np.sort(positions_of(counted, places)).tolist())
+            return base.Outcome(np.sort(self._places(scores, None, source)).tolist())
+        places = self._places(scores, counted.runs, source)
+        return base.Outcome(np.sort(counted.positions(places)).tolist())
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
@@ -207,10 +197,10 @@ class CanonicalTopK(BestOf):
         return bounds
 
 
-def distinct_scores(scores: Scores) -> Runs | CountedScores | None:
+def distinct_scores(scores: Scores) -> CountedScores | None:
     """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
     runs = scores._runs
-    return count_scores(scores._numbers) if runs is None else runs
+    return count_scores(scores._numbers) if runs is None else CountedScores(None, runs)
 
 
 @lru_cache
@@ -366,9 +356,9 @@ class GuardedTopK(Guarded):
             picked, used = self._run_with(scores, public, fallback).draw(source)
             return base.Outcome(picked.tolist(), used)
         # in a time that grows with the number of distinct scores alone
-        places = self._chooser(scores, runs_of(counted), public).draw(source)
+        places = self._chooser(scores, counted.runs, public).draw(WordStream(source))
         if places is not None:
-            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
+            return base.Outcome(counted.positions(places).tolist(), CANONICAL)
         return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _guarding(self, scores: Scores) -> Guarding | None:
@@ -448,7 +438,7 @@ class GuardedRace:
 
     def draw(self, source: Source) -> tuple[Indices, Extras]:
         """(the set, in no order that says anything; which way it went)."""
-        places, k = self.guard.draw(source), self.guard.ranking.k
+        places, k = self.guard.draw(WordStream(source)), self.guard.ranking.k
         used = ONE_SHOT if places is None else CANONICAL
         if places is None:
             places = self.fallback.draw(self.finite, k, source)

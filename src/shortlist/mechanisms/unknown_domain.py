@@ -21,7 +21,7 @@ from shortlist.mechanisms.race import epsilon_of_a_round, plain_epsilon_of_a_rou
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
 from shortlist.sampling import race
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.unknown_domain import LimitedSets
 from shortlist.scores import Scores
 
@@ -374,4 +374,4 @@ class CanonicalLimitedDomain(_WorkingList):
         gamma, rate = Fraction(self.gamma), Fraction(self._round)
         bar = candidates.beyond + 1 + self.offset
         sets = LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
-        return sets.draw(source)
+        return sets.draw(WordStream(source))

@@ -7,25 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial, reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist.exact import reals
 from shortlist.exact.noise import GUMBEL, RELATIVE_ERROR, Noise
-from shortlist.exact.reals import (
-    SHORT,
-    Contest,
-    Draw,
-    NoisyScore,
-    is_positive,
-    kth_largest,
-    nearest_float,
-    ranking,
-    word,
-)
+from shortlist.exact.reals import Contest, Draw, NoisyScore, nearest_float
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skipping import CHUNK, SOME, SkipPlan, block_size, make_plan
 
@@ -82,7 +73,7 @@ class _Rivals:
 
     def finish(self, contest: Contest, source: Source) -> Finish:
         exact = _exact_scores(contest, self.index, self.words, self.level, source)
-        order = ranking(self.low, self.high, contest.k, exact)
+        order = reals.ranking(self.low, self.high, contest.k, exact)
         return Finish(self.index[order], contest, exact, order)
 
 
@@ -96,15 +87,7 @@ def _exact_scores(
     return cache(lambda i: contest.noisy_score(int(index[i]), int(words[i]), int(level[i]), source))
 
 
-def race(
-    values: Values,
-    *,
-    k: int,
-    scale: Fraction,
-    noise: Noise,
-    source: Source,
-    work: Work = "adaptive",
-) -> Finish:
+def race(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive") -> Finish:
     """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
     return prepare(values, k=k, scale=scale, noise=noise, work=work)(source)
 
@@ -113,10 +96,10 @@ def prepare(
     values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive"
 ) -> Callable[[Source], Finish]:
     """Whatever depends on the scores alone, done once: a race that can be run again and again."""
-    many = SKIP_FROM if noise.rough is None or k > SHORT else SKIP_FROM_IF_ROUGH
+    many = SKIP_FROM if noise.rough is None or k > reals.SHORT else SKIP_FROM_IF_ROUGH
     block = block_size(len(values), k) if work == "adaptive" and len(values) >= many else None
     if block is None:
-        return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
+        return partial(full_race, Contest(values, k, scale, noise, reals.kth_largest(values, k)))
     with np.errstate(all="ignore"):
         return partial(skip_race, make_plan(values, k, scale, noise, block))
 
@@ -124,16 +107,12 @@ def prepare(
 def full_race(contest: Contest, source: Source) -> Finish:
     """One race in which every candidate draws."""
     chunks = _everyone(len(contest.values), source)
-    if len(contest.values) <= CHUNK:
-        _, words, level = only = next(chunks)
-        clear = contest.clear_winners(words)
-        if clear is not None:
-            return Finish(
-                clear, contest, _exact_scores(contest, clear, words[clear], level, source), np.arange(contest.k)
-            )
-        chunks = iter([only])
+    _, words, level = first = next(chunks)
+    if len(words) == len(contest.values) and (clear := contest.clear_winners(words)) is not None:
+        exact = _exact_scores(contest, clear, words[clear], level, source)
+        return Finish(clear, contest, exact, np.arange(contest.k))
     with np.errstate(all="ignore"):
-        return _best(contest, chunks).finish(contest, source)
+        return _best(contest, chain([first], chunks)).finish(contest, source)
 
 
 @np.errstate(all="ignore")
@@ -184,7 +163,7 @@ class Runner:
 
     def draw(self, source: Source) -> NoisyScore:
         """Draw one such number, lazily."""
-        return NoisyScore(self.centre, Draw(self.noise, word(source), 64, source), self.scale)
+        return NoisyScore(self.centre, Draw(self.noise, reals.word(source), 64, source), self.scale)
 
 
 def best_of(many: int) -> Noise:
@@ -205,7 +184,7 @@ def best_of(many: int) -> Noise:
 
 def how_many_above(finishes: list[NoisyScore], line: NoisyScore) -> int:
     """Return how many of the finishes, best first, are above the line: exactly."""
-    return next((n for n, one in enumerate(finishes) if not is_positive(one.minus(line))), len(finishes))
+    return next((n for n, one in enumerate(finishes) if not reals.is_positive(one.minus(line))), len(finishes))
 
 
 def race_many(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
@@ -213,7 +192,7 @@ def race_many(values: Values, *, k: int, scale: Fraction, noise: Noise, source: 
     if len(values) >= SKIP_FROM:
         run = prepare(values, k=k, scale=scale, noise=noise)
         return np.array([run(source).indices for _ in range(draws)], np.int64).reshape(-1, k)
-    contest = Contest(values, k, scale, noise, kth_largest(values, k))
+    contest = Contest(values, k, scale, noise, reals.kth_largest(values, k))
     winners, rows = np.empty((draws, k), np.int64), max(1, CHUNK // len(values))
     for start in range(0, draws, rows):
         winners[start : start + rows] = _some_races(contest, min(rows, draws - start), source)
@@ -232,5 +211,5 @@ def _some_races(contest: Contest, rows: int, source: Source) -> Indices:
     undecided = (lowest[:, : next_high.shape[1]] <= next_high).any(axis=1)
     for row in np.flatnonzero(undecided).tolist():
         exact = _exact_scores(contest, everyone, words[row], np.zeros_like(everyone), source)
-        order[row, :k] = ranking(low[row], high[row], k, exact)
+        order[row, :k] = reals.ranking(low[row], high[row], k, exact)
     return order[:, :k]

@@ -31,9 +31,8 @@ def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, s
     The result is a function of that real alone, so that it says no more than the real mechanism does. `value`
     must be finite; a result beyond the largest float is rounded to an infinity, as the format defines.
     """
-    return reals.nearest_float(
-        reals.total(Fraction(value), [(scale, reals.Draw(noise, reals.word(source), 64, source))])
-    )
+    draw = reals.Draw(noise, reals.word(source), 64, source)
+    return reals.nearest_float(reals.total(Fraction(value), [(scale, draw)]))
 
 
 def add_pure_noise(values: Values, *, scale: Fraction, source: Source) -> list[float]:
@@ -47,9 +46,8 @@ def add_pure_noise(values: Values, *, scale: Fraction, source: Source) -> list[f
 
 def add_whole_noise(values: Indices, *, scale: Fraction, noise: Noise, source: Source) -> Indices:
     """value + scale * noise as exact reals, each rounded to the nearest whole number."""
-    return whole_sums(
-        values, Fraction(1), scale, noise, source.words(len(values)), np.zeros(len(values), np.int64), source
-    )
+    words, level = source.words(len(values)), np.zeros(len(values), np.int64)
+    return whole_sums(values, Fraction(1), scale, noise, words, level, source)
 
 
 @np.errstate(all="ignore")
@@ -228,7 +226,8 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
     so that an early stop is cheap. A question at -inf never passes.
     """
-    origin = _origin(values, barrier.threshold)
+    line = barrier.threshold  # positions are counted from a number near it, of the values' own kind
+    origin = float(line) if values.dtype.kind == "f" else max(min(math.floor(line), 2**63 - 1), -(2**63))
     lines = [barrier.bounds(origin, test, test.scale) for test in tests]
     start, size = 0, FIRST_CHUNK
     while start < len(values):
@@ -248,13 +247,11 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
         start, size = start + size, min(size * GROWTH, LARGEST_CHUNK)
 
 
-Candidate = tuple[int, int, int, bool]
-"""Index, word, level, and whether it surely passes."""
-
-
 @np.errstate(all="ignore")
-def _candidates(contest: reals.Contest, line: tuple[float, float], maxima: Maxima, source: Source) -> list[Candidate]:
-    """All that may reach the line, whose noisy position is known to lie between two floats."""
+def _candidates(
+    contest: reals.Contest, line: tuple[float, float], maxima: Maxima, source: Source
+) -> Iterator[tuple[int, int, int, bool]]:
+    """(index, word, level, whether it surely passes) of all that may reach the line, which lies between two floats."""
     lowest, highest = line
     layout = Layout.of(contest, maxima, min(max(lowest, -reals.FAR), reals.FAR))
     hits = layout.plan().draw(source)
@@ -262,11 +259,4 @@ def _candidates(contest: reals.Contest, line: tuple[float, float], maxima: Maxim
     low, high = contest.intervals(values, hits.words, hits.level)
     may = np.flatnonzero((high >= lowest) & (values > -np.inf))
     columns = (hits.index[may], hits.words[may], hits.level[may], low[may] > highest)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _origin(values: Values, threshold: int | float) -> int | float:
-    """A number of the values' own kind near the threshold: positions are counted from there."""
-    if values.dtype.kind == "f":
-        return float(threshold)
-    return max(min(math.floor(threshold), 2**63 - 1), -(2**63))
+    return zip(*(column.tolist() for column in columns), strict=True)

@@ -14,7 +14,7 @@ from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.noise import GUMBEL, Noise
 from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, ladder, times
 from shortlist.mechanisms.lists import ListGuard
-from shortlist.sampling.sets import ListSwitch
+from shortlist.sampling.sets import LIST_SLOPE, LIST_TAU, ListSwitch
 from shortlist.scores import Scores
 from shortlist.utility import Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution
@@ -367,9 +367,11 @@ def chances_beside(lists: ListGuard | ListSwitch | Noise | None, support: Levels
         case None:
             return np.zeros(len(support.losses))
         case ListGuard() as guard:
-            return race_chances(support, sum(guard.bounds(fine=True)) / 2, float(guard.a))
+            v = (guard.junk.finer.low + guard.junk.finer.high) / 2 + float(guard.tau)
+            return race_chances(support, v, float(guard.a))
         case ListSwitch() as switch:
-            log_odds = sum(switch.bounds(fine=True)) / 2
+            lead = -(switch.junk.finer.low + switch.junk.finer.high) / 2
+            log_odds = float(LIST_SLOPE) * (lead - float(LIST_TAU))
             return support.chances * math.exp(-float(np.logaddexp(0.0, -log_odds)))
     return support.chances if lists == GUMBEL else race_chances(support)
 

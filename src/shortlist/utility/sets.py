@@ -569,8 +569,7 @@ class GuardedSetDistribution:
         guard, classes, cuts = self.run.guard, ranking.classes(), cuts_of(ranking)
         if isinstance(guard, Switch):
             return chances_with_switch(classes, (guard.low + guard.high) / 2, cuts)
-        low, high = guard.bounds(fine=True)
-        return chances_with_guard(classes, (low + high) / 2, float(guard.a), cuts)
+        return chances_with_guard(classes, (guard.low + guard.high) / 2, float(guard.a), cuts)
 
     def _winners(self) -> Ranking:
         """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""

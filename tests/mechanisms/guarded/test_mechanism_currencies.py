@@ -25,6 +25,7 @@ from shortlist.privacy import ZCDP, BoundedRange
 from shortlist.sampling import sets as module
 from shortlist.sampling.sets import prepare_guard
 from shortlist.utility.sets import GuardedSetDistribution
+from tests.helpers.inside import WordStream
 from tests.helpers.support import assert_law, full_size, in_suite, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.guarded.by_formula import as_sets, masses, raced, recall, renyi, stick, switched
@@ -307,7 +308,7 @@ def counted(switch, law, draws, seed=1):
     source, index = sl.testing.seeded(seed), {y: i for i, y in enumerate(law)}
     found = np.zeros(len(law))
     for _ in range(draws):
-        y = switch.draw(source)
+        y = switch.draw(WordStream(source))
         found[index[None if y is None else tuple(sorted(y.tolist()))]] += 1
     return found
 
@@ -357,7 +358,7 @@ def test_a_coin_of_which_nothing_is_known_is_refined():
             self.bits += 64
 
     coin: Any = Coin()
-    assert module.is_below(coin, switch)
+    assert module.is_below(coin, switch.low, switch.high, switch.exact)
     assert asked
 
 

@@ -44,8 +44,9 @@ def test_several_quantiles_of_shared_votes_are_drawn_by_their_joint_law(flips):
 
     node = votes(ROWS, shift=1)
     law = sequence_chances(node, q, rate, flips)
-    rows = Recursion(q, rate, flips).draw_many(node, 4_000, WordStream(seeded(9), 4096))
+    recursion, stream = Recursion(q, rate, flips), WordStream(seeded(9), 4096)
+    rows = [recursion.draw(node, stream) for _ in range(4_000)]
     cells = list(law)
-    drawn = np.bincount([cells.index(tuple(row)) for row in rows.tolist()], minlength=len(cells))
+    drawn = np.bincount([cells.index(tuple(row)) for row in rows], minlength=len(cells))
     other = sequence_chances(votes([(n, value) for n, (_, value) in enumerate(ROWS)], shift=1), q, rate, flips)
     assert_law(drawn, [law[cell] for cell in cells], wrong=[other[cell] for cell in cells])
