@@ -210,14 +210,14 @@ def test_only_the_histogram_and_the_winners_leave_duckdb(engine, tmp_path, monke
     cells = []
     made = engines.Rows
 
-    def noting(run, *rest):
+    def noting(plan, frame, run, *rest):
         def noted(statement):
             result = run(statement)
             if "FROM" in statement and not statement.startswith(("CREATE", "DESCRIBE")):
                 cells.append(sum(len(row) for row in result))
             return result
 
-        return made(noted, *rest)
+        return made(plan, frame, noted, *rest)
 
     monkeypatch.setattr(engines, "Rows", noting)
     scores = sl.count(
