@@ -15,7 +15,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import Engine, Frame, Indices
+from shortlist._arrays import Indices
 from shortlist.exact.thresholds import UNIT
 from shortlist.scores import Grid
 from shortlist.tables.columns import Kind, Row
@@ -32,7 +32,6 @@ class FrameAlgebra(Table):
 
     wrong: str
     """What its errors begin with."""
-    engine: Engine
     exact = True
     """Whether it counts distinct users without a sketch."""
     source: Any
@@ -119,11 +118,6 @@ class FrameAlgebra(Table):
     def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
         """Columns of whole numbers."""
         raise NotImplementedError
-
-    def frame(self, plan: Plan, counts: Any, groups: Any) -> Frame:
-        """How a released table is made: with the columns of the key first."""
-        items = len(plan.question.items)
-        return Frame.of(self.engine, [self.kinds[kind] for kind in (*plan.kinds[items:], *plan.kinds[:items])])
 
 
 def _count(table: FrameAlgebra, plan: Plan) -> Rows:

@@ -108,6 +108,12 @@ class Table:
         """Whether users' items can be put into the order of a hash here; refuse what needs it where they cannot."""
         return True
 
+    def frame(self, plan: Plan, counts: Any = None, groups: Any = None) -> Frame | None:
+        """How a released table is made: with the columns of the key first."""
+        items = len(plan.question.items)
+        kinds = [self.kinds[kind] for kind in (*plan.kinds[items:], *plan.kinds[:items])]
+        return None if self.engine is None else Frame.of(self.engine, kinds)
+
     def dry_count(self, plan: Plan) -> Aggregate:
         """Count without the rows: what an engine refuses is refused before anything is charged."""
         return Aggregate(plan, None)

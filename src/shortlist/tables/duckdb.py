@@ -26,7 +26,7 @@ from shortlist.tables.columns import FIRST, LAST, Kind, Row, is_float, kind_of
 from shortlist.tables.count import Aggregate, Column, Progress, Sizes, Table
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.files import Run, Source, check_lines, connect, format_of, listing, runner, source_of, stamps
-from shortlist.tables.question import BETWEEN, LARGEST, SATURATED, TOKENS, Cap, Clip, Columns, Grouping, Plan, Question
+from shortlist.tables.question import BETWEEN, LARGEST, SATURATED, TOKENS, Cap, Columns, Grouping, Plan, Question
 from shortlist.tables.values import SATURATED_VALUES, Placed, add_sorted, split_by_group
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
 
@@ -143,10 +143,8 @@ class RelationTable(Table):
             result = in_one_sentence(WRONG, lambda: relation.query(view, statement))
             return [] if result is None else in_one_sentence(WRONG, result.fetchall)
 
-        number = len(plan.question.items)
-        kinds = [TYPES[kind] for kind in (*plan.kinds[number:], *plan.kinds[:number])]
         try:
-            rows = _count(run, self.source.at(view), plan, prefix, Frame.of("duckdb", kinds))
+            rows = _count(run, self.source.at(view), plan, prefix, self.frame(plan))
         except BaseException:
             _forget(relation, view, prefix)  # the connection lives on: no counts may stay in it
             raise
@@ -237,11 +235,6 @@ def _label(source: Source, column: str, kind: Kind) -> str:
     return bytewise(cast) if kind == "text" else cast
 
 
-def _ordinal(day: str) -> str:
-    """The number of a date."""
-    return f"CAST(date_diff('day', DATE '{FIRST}', {_day(day)}) + 1 AS DOUBLE)"
-
-
 def _decode(rows: str, texts: list[str]) -> str:
     """Look at texts from memory: they may be no UTF-8, and a sort makes other texts of such bytes."""
     if not texts:
@@ -258,7 +251,7 @@ def _undecoded(source: Source, plan: Plan) -> list[str]:
 def _compile(condition: Any, source: Source) -> str:
     """The condition; a cell that cannot be read is null, no error."""
     return str(compile_condition(condition, Leaves(
-        read=lambda column, form: _read(source.columns[column], form),
+        read=lambda column, form: _read(source, column, form),
         value=_value,
         missing=lambda cell, yes: f"({cell} IS {'' if yes else 'NOT '}NULL)",
         inside=lambda cell, values, yes: f"({cell} {'' if yes else 'NOT '}IN ({', '.join(values)}))",
@@ -274,19 +267,18 @@ def _value(value: object, form: Form) -> str:
     return bytewise(words) if FORMS[form] == "VARCHAR" else words
 
 
-def _read(cell: str, form: Form) -> str:
+def _read(source: Source, column: str, form: Form) -> str:
     """A cell in a form: missing floats are missing, and there is one zero."""
-    if form == "date":
-        return _day(cell)
+    cell = source.columns[column]
     if form == "float":
         number = f"CAST({cell} AS DOUBLE)"
         return f"CASE WHEN NOT {is_nan(number)} THEN {number} + 0.0::DOUBLE END"
     if form not in WRITTEN:
-        return bytewise(f"CAST({cell} AS VARCHAR)") if form == "text" else f"CAST({cell} AS {FORMS[form]})"
+        return _label(source, column, form)  # type: ignore[arg-type]
     like, unlike = map(literal, WRITTEN[form])
     words = f"CAST({cell} AS VARCHAR)"
-    read_value = f"TRY_CAST({words} AS DOUBLE) + 0.0::DOUBLE" if form == "written number" else bytewise(words)
-    return f"CASE WHEN regexp_matches({words}, {like}) AND NOT regexp_matches({words}, {unlike}) THEN {read_value} END"
+    value = f"TRY_CAST({words} AS DOUBLE) + 0.0::DOUBLE" if form == "written number" else bytewise(words)
+    return f"CASE WHEN regexp_matches({words}, {like}) AND NOT regexp_matches({words}, {unlike}) THEN {value} END"
 
 
 def _rows_of(source: Source, plan: Plan) -> str:
@@ -299,7 +291,9 @@ def _rows_of(source: Source, plan: Plan) -> str:
     if question.value is not None:
         cell = source.columns[question.value]
         cast = "TRY_CAST" if source.as_text else "CAST"
-        wanted["v"] = _ordinal(f"{cast}({cell} AS DATE)") if plan.dated else f"{cast}({cell} AS DOUBLE)"
+        wanted["v"] = f"{cast}({cell} AS DOUBLE)"
+        if plan.dated:
+            wanted["v"] = f"date_diff('day', DATE '{FIRST}', {_day(f'{cast}({cell} AS DATE)')}) + 1.0::DOUBLE"
         present += ["v IS NOT NULL", f"NOT {is_nan('v')}"]
     if plan.drops_unnamed:
         present.append("CAST(u AS VARCHAR) <> ''")
@@ -317,24 +311,23 @@ def _count(run: Run, source: Source, plan: Plan, prefix: str, frame: Frame | Non
     held = ("m",) if known is not None and cap is None else question.keys  # a cap looks at the items' names
     if known is not None:
         number = f"CAST(row_number() OVER (ORDER BY {on}{keys}) - 1 AS INTEGER) AS m"
-        run(f"CREATE TEMP TABLE {known} AS SELECT {number}, * FROM ({plan.query or _listing(plan)})")
+        listed = plan.query or _listing(plan.candidate_rows(), ["n"] * plan.own + list(question.keys), plan)
+        run(f"CREATE TEMP TABLE {known} AS SELECT {number}, * FROM ({listed})")
         if plan.query and (run(f"SELECT count(*) FROM {known}")[0][0],) != plan.sizes:
             raise TableError(CHANGED)
-    parts: list[str] = []
+    parts, last, within = list[str](), f"({rows}) AS found", () if grouping is None else ("n",)
     if grouping is not None:
-        rows, parts, last = _grouped(run, plan, prefix, _decode(rows, texts), held)
+        parts, last = _grouped(run, plan, prefix, _decode(rows, texts), held)
     if cap is not None:
         semi = f" SEMI JOIN {known} USING ({keys})" if known is not None and grouping is None else ""
-        within = ("n",) if grouping is not None else ()
-        pairs = f"SELECT DISTINCT {', '.join(('u', *within, *question.keys))} FROM "
-        pairs = f"{pairs}{last}" if grouping is not None else _decode(f"{pairs}({rows}) AS found{semi}", texts)
-        counts = cap_items(pairs, question.keys, cap, within)
+        pairs = f"SELECT DISTINCT {', '.join(('u', *within, *question.keys))} FROM {last}{semi}"
+        counts = cap_items(pairs if grouping is not None else _decode(pairs, texts), question.keys, cap, within)
     elif grouping is not None:
-        counts = _aggregate(f"SELECT * FROM {last}", ("n", *held), question)
+        counts = _aggregate(last, ("n", *held), question)
     else:
-        counts = _aggregate(rows, question.keys, question)
+        counts = _aggregate(last, question.keys, question)
         if known is not None:
-            counts = f"SELECT m, score FROM ({counts}) AS found JOIN {known} USING ({keys})"
+            counts = f"SELECT m, score FROM ({counts}) AS counts JOIN {known} USING ({keys})"
     number = "" if grouping is not None else "CAST(0 AS INTEGER) AS n, "
     before = f"WITH {', '.join(parts)} " if parts else ""
     run(f"CREATE TEMP TABLE {prefix}_held AS {before}SELECT {number}* FROM ({counts}) WHERE score <> 0")
@@ -346,14 +339,13 @@ def _count(run: Run, source: Source, plan: Plan, prefix: str, frame: Frame | Non
     return Rows(plan, frame, run, prefix, held)
 
 
-def _grouped(run: Run, plan: Plan, prefix: str, rows: str, held: Sequence[str]) -> tuple[str, list[str], str]:
-    """(the rows, the parts of a WITH, the last of them): rows (u, n, item) of the groups in which each user counts."""
+def _grouped(run: Run, plan: Plan, prefix: str, rows: str, held: Sequence[str]) -> tuple[list[str], str]:
+    """(the parts of a WITH, the last of them): rows (u, n, item) of the groups in which each user counts."""
     question, grouping = plan.question, plan.question.grouping
     assert grouping is not None
     by, own, keys = ", ".join(grouping.keys), "n, " * plan.own, ", ".join(question.keys)
     if plan.groups is not None:
-        listed = _number_groups(plan, grouping)
-        run(f"CREATE TEMP TABLE {prefix}_groups AS SELECT {listed}")
+        run(f"CREATE TEMP TABLE {prefix}_groups AS {_list_groups(plan, grouping)}")
     else:
         run(f"CREATE TEMP TABLE {prefix}_rows AS {rows}")
         rows = f"SELECT * FROM {prefix}_rows"
@@ -363,24 +355,19 @@ def _grouped(run: Run, plan: Plan, prefix: str, rows: str, held: Sequence[str]) 
     known = f" {join} {prefix}_known USING ({own}{keys})" if plan.public else ""
     value = ", v" if question.value is not None else ""
     rows = f"SELECT u, n, {', '.join(held)}{value} FROM ({rows}) AS found JOIN {prefix}_groups USING ({by}){known}"
-    return rows, *_keep_groups(rows, grouping, f"{prefix}_groups")
+    return _keep_groups(rows, grouping, f"{prefix}_groups")
 
 
-def _listing(plan: Plan) -> str:
-    """The public candidates as a table of the items' own kinds."""
-    names, types = list(plan.question.keys), [TYPES[kind] for kind in plan.kinds[: len(plan.question.keys)]]
-    if plan.own:
-        names, types = ["n", *names], ["INTEGER", *types]
-    columns = zip(zip(*plan.candidate_rows(), strict=True), types, names, strict=True)
+def _list_groups(plan: Plan, grouping: Grouping) -> str:
+    """(n, key) of the public keys."""
+    return _listing([(n, *key) for n, key in enumerate(plan.groups or ())], ["n", *grouping.keys], plan)
+
+
+def _listing(rows: Sequence[Row], names: Sequence[str], plan: Plan) -> str:
+    """A public list as a table, in the kinds of its columns."""
+    kinds = (TYPES[plan.forms[name]] if name in plan.forms else "INTEGER" for name in names)
+    columns = zip(zip(*rows, strict=True), kinds, names, strict=True)
     return f"SELECT {', '.join(unnest(cells, kind, name) for cells, kind, name in columns)}"
-
-
-def _number_groups(plan: Plan, grouping: Grouping) -> str:
-    """(n, key) of the public keys, as the columns of a SELECT."""
-    assert plan.groups is not None
-    columns = zip(zip(*plan.groups, strict=True), grouping.keys, strict=True)
-    parts = [unnest(cells, TYPES[plan.forms[key]], key) for cells, key in columns]
-    return ", ".join([unnest(range(len(plan.groups)), "INTEGER", "n"), *parts])
 
 
 def _keep_groups(rows: str, grouping: Grouping, groups: str) -> tuple[list[str], str]:
@@ -427,16 +414,12 @@ def _aggregate(rows: str, columns: Sequence[str], question: Question) -> str:
     """Distinct users, or clipped sums, for each combination of these columns."""
     keys = ", ".join(columns)
     if question.clip is None:
-        return f"SELECT {keys}, count(DISTINCT u) AS score FROM ({rows}) GROUP BY {keys}"
-    within = _clamp(f"sum({_steps(question.clip)})", question.clip.low, question.clip.high)
-    users = f"SELECT {keys}, {within} AS part FROM ({rows}) GROUP BY u, {keys}"
+        return f"SELECT {keys}, count(DISTINCT u) AS score FROM {rows} GROUP BY {keys}"
+    clip, most = question.clip, SATURATED * question.clip.grid  # held first, so that no quotient overflows
+    value = f"least(greatest(v, {-most!r}::DOUBLE), {most!r}::DOUBLE) / {clip.grid!r}::DOUBLE"
+    within = _clamp(f"sum(CAST(floor({value} + 0.5::DOUBLE) AS BIGINT))", clip.low, clip.high)
+    users = f"SELECT {keys}, {within} AS part FROM {rows} GROUP BY u, {keys}"
     return f"SELECT {keys}, {_clamp('sum(part)', -LARGEST, LARGEST)} AS score FROM ({users}) GROUP BY {keys}"
-
-
-def _steps(clip: Clip) -> str:
-    most = SATURATED * clip.grid  # held first, so that no quotient overflows
-    clamped = f"least(greatest(v, {-most!r}::DOUBLE), {most!r}::DOUBLE) / {clip.grid!r}::DOUBLE"
-    return f"CAST(floor({clamped} + 0.5::DOUBLE) AS BIGINT)"
 
 
 def _clamp(total: str, low: int, high: int) -> str:
@@ -521,7 +504,7 @@ def vote_statement(source: Source, plan: Plan, lists: bool = True) -> str:
     rows = _decode(_rows_of(source, plan), _undecoded(source, plan))
     join = "" if grouping is None else f" JOIN listed USING ({', '.join(grouping.keys)})"
     if grouping is not None:
-        group, parts = "n, ", [f"listed AS MATERIALIZED (SELECT {_number_groups(plan, grouping)})"]
+        group, parts = "n, ", [f"listed AS MATERIALIZED ({_list_groups(plan, grouping)})"]
     rows = f"SELECT {user}{group}{_place(question.adds, grid)} AS i FROM ({rows}){join}"
     if question.user is None:
         votes = f"SELECT {group}i, 1 AS w FROM ({rows})"

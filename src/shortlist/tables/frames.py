@@ -166,7 +166,7 @@ class FrameTable(FrameAlgebra):
     def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
         return [rows[name].to_numpy().astype(np.int64) for name in columns]
 
-    def frame(self, plan: Plan, counts: Any, groups: Any) -> Frame:
+    def frame(self, plan: Plan, counts: Any = None, groups: Any = None) -> Frame:
         parts = [] if plan.question.grouping is None else [groups.select(*plan.question.grouping.keys)]
         natives = [part.to_native() for part in (*parts, counts.select(*plan.question.keys))]
         types = (one.schema.types if self.engine == "pyarrow" else one.dtypes for one in natives)
