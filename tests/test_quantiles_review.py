@@ -1,6 +1,7 @@
 """What a ledger notes of a quantile, and engines that agree to the last step."""
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -121,7 +122,7 @@ def test_where_memory_is_too_short_for_lists_windows_are_taken():
     connection = duckdb.connect()
     connection.register("held", arrow)
     table, plan = opened("quantile", connection.table("held"), user="u", value="k", lower=0, upper=120).table._plan()
-    source = table.source.at("held")
+    source = replace(table.source, relation="held")
     tried: list[bool] = []
 
     def short(statement: str) -> Any:

@@ -22,12 +22,11 @@ from shortlist.errors import bad_type
 from shortlist.execute import Facts
 from shortlist.mechanisms.partition import Recounted
 from shortlist.query import OPTIONS, Query
-from shortlist.scores import Grid, GroupedScores, Scores
-from shortlist.tables.columns import list_in_words
-from shortlist.tables.count import OpenTable, Progress, votes_of
+from shortlist.scores import GroupedScores, Scores
+from shortlist.tables.columns import FIRST_DAY, list_in_words
+from shortlist.tables.count import OpenTable, Progress, add_places, votes_of
 from shortlist.tables.files import check_public
 from shortlist.tables.question import Plan, Question
-from shortlist.tables.values import FIRST_DAY, add_places
 
 NOT_VALUES = "rows must be a table with user= and value=, or a list of numbers or of dates, one for each person"
 
@@ -79,7 +78,8 @@ class Table:
         """Return what is public by the arguments alone; None where only an engine knows the candidates."""
         question = self.table.question
         if question.grid is None and question.grouping is None:
-            return Facts(question.candidates is not None, question.most, question.with_salts().weighted)
+            public = question.candidates is not None
+            return Facts(public, question.most, weighed=not public)
         known = self.table.preview()
         return None if known is None else self._negate(known)
 
@@ -124,7 +124,8 @@ class Series:
         return votes_of(Plan(self.question), self._array()[1])
 
     def read(self, progress: Progress | None) -> Any:
-        (array, frame), grid, dated = self._array(), self._grid, self._grid.kind == "date"
+        (array, frame), grid, dated = self._array(), self.question.grid, self.question.dated
+        assert grid is not None
         kind = "datetime64[D]" if dated else "float64"
         if array.dtype.kind == "O":  # cell by cell: an error would tell of one
             numbers = np.array([(_day if dated else _number)(cell) for cell in array.tolist()], kind)
@@ -136,14 +137,9 @@ class Series:
         empty: Any = votes_of(Plan(self.question), frame)
         return empty._with_votes(*add_places(points, np.ones_like(points)))
 
-    @property
-    def _grid(self) -> Grid:
-        assert self.question.grid is not None
-        return self.question.grid
-
     def _array(self) -> tuple[np.ndarray[Any, Any], Frame | None]:
         """Return (the series as an array, the kind of its library), by its type alone: no cell is looked at."""
-        rows, unfit = self.query.source, "USVcmbiuf" if self._grid.kind == "date" else "USVcmM"
+        rows, unfit = self.query.source, "USVcmbiuf" if self.question.dated else "USVcmM"
         if isinstance(rows, str | bytes | Mapping | np.ma.MaskedArray):
             raise TypeError(NOT_VALUES)
         frame = attempt(lambda: unpack(rows[:0])[2], (IndexError, KeyError, TypeError, ValueError), NOT_VALUES)
@@ -165,10 +161,9 @@ class Series:
 
 def _number(cell: Any) -> float:
     """Return a number as a float, one beyond them all as infinite; missing if it is not a number."""
-    if not isinstance(cell, int | float | Fraction | Decimal | np.integer | np.floating | np.bool_):
-        return math.nan
+    numbers = int | float | Fraction | Decimal | np.integer | np.floating | np.bool_
     try:
-        return float(cell)
+        return float(cell) if isinstance(cell, numbers) else math.nan
     except OverflowError:
         return math.inf if cell > 0 else -math.inf
     except Exception:

@@ -19,10 +19,9 @@ from shortlist._arrays import Indices
 from shortlist.exact.thresholds import UNIT
 from shortlist.scores import Grid
 from shortlist.tables.columns import Kind, Row
-from shortlist.tables.count import Aggregate, Column, Sizes, Table
+from shortlist.tables.count import Aggregate, Column, Placed, Sizes, Table, split_by_group
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.question import LARGEST, SATURATED, TOKENS, Cap, Clip, Columns, Grouping, Plan, Question
-from shortlist.tables.values import SATURATED_VALUES, Placed, split_by_group
+from shortlist.tables.question import FARTHEST, LARGEST, SATURATED, Cap, Clip, Columns, Grouping, Plan, Question
 
 WHOLE = nw.Int64
 
@@ -63,7 +62,7 @@ class FrameAlgebra(Table):
         """Put the place `i` on the grid in place of each value v, or whole steps where they are added up."""
         low, high, step = grid.ends
         if plan.question.adds:
-            place = in_steps(nw.col("v"), step, SATURATED_VALUES)
+            place = in_steps(nw.col("v"), step, 2.0 * FARTHEST)
         else:
             place = in_steps(nw.col("v").clip(low, high) - low, step, grid.size).clip(0, grid.size - 1)
         return rows.with_columns(i=place).drop("v")
@@ -117,7 +116,7 @@ class FrameAlgebra(Table):
 
     def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
         """Columns of whole numbers."""
-        raise NotImplementedError
+        return list(np.array(self.names(rows, columns, {}), np.int64).reshape(-1, len(columns)).T)
 
 
 def _count(table: FrameAlgebra, plan: Plan) -> Rows:
@@ -274,7 +273,7 @@ def _share(table: FrameAlgebra, rows: Any, question: Question, grid: Grid, group
         if per_user == "median":
             return ranked.filter(j == (held + 1) // 2).select(*group, "i", w=one)
         if per_user == "share":
-            token = j * TOKENS // held - (j - 1) * TOKENS // held
+            token = j * question.share // held - (j - 1) * question.share // held
             return ranked.select(*group, "i", w=token.cast(WHOLE))
         # by quotients and remainders: the sum itself may not fit into 64 bits
         parts = ranked.with_columns(whole=(own // held).cast(WHOLE))

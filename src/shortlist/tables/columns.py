@@ -58,6 +58,8 @@ NO_TEXT = (bool, np.bool_, int, np.integer, datetime.date)
 """Values of the other kinds, in Python."""
 FIRST, LAST = datetime.date.min, datetime.date.max
 """Dates outside the years 1 to 9999 are missing ones: not every engine can show them."""
+FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+"""What dates are counted from in numpy, arrow and Spark."""
 
 
 def kind_of(declared: str) -> Kind | None:
@@ -423,12 +425,6 @@ class TextForm:
         said = [] if self.separator is None else [f"separator {self.separator!r}"]
         said += ["quoted fields over several lines"] if self.multiline else []
         return ", ".join([f"{name} in {folder}", *said])
-
-    def check_unused(self) -> None:
-        """For tables that are no text files."""
-        for word, said in (("multiline", self.multiline), ("separator", self.separator is not None)):
-            if said:
-                raise bad_type(f"${word} is for CSV files; a table in an engine or in memory has been read already")
 
 
 PLAIN = TextForm()

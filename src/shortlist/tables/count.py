@@ -24,15 +24,16 @@ from shortlist.scores import GroupedScores, Pick, Remote, Scores, Votes
 from shortlist.tables.columns import Kind, Row, family_of
 from shortlist.tables.files import rows_of_file
 from shortlist.tables.question import Columns, Plan, Question, plain_key
-from shortlist.tables.values import Placed
 
 Column = Literal["score", "weight"]
-"""By which of its numbers an item is found. Weights are made where an engine is `weighted`; items that weigh nothing
+"""By which of its numbers an item is found. Weights are made where a cap is `weighted`; items that weigh nothing
 are not found by them."""
 Spot = tuple[int, int, int]
 """(group, score, rank inside its class, from 1)."""
 Sizes = tuple[Indices, Indices, Indices]
 """Group, score and how many items have it there, side by side, in any order."""
+Placed = tuple[Indices, Indices]
+"""The votes of a group: (places that hold weight, increasing; their weights)."""
 CHANGED = "the table changed between counting and naming the winners; count again"
 
 
@@ -49,7 +50,7 @@ class Aggregate:
     """
 
     plan: Plan
-    """What was asked: items have weights where its question is weighted."""
+    """What was asked: items have weights where the cap of its question says so."""
     frame: Frame | None
     """How a released table is made in the caller's own kind: with the columns of the key first."""
 
@@ -152,18 +153,12 @@ class Classes:
 class Histogram:
     """The names behind the positions of every group. Private."""
 
-    __slots__ = ("_classes", "engine", "listed", "number")
+    __slots__ = ("_classes", "engine", "number")
 
-    def __init__(
-        self, engine: Aggregate, number: int | None, listed: list[Row] | None = None, offered: Indices | None = None
-    ) -> None:
-        """`number` counts the groups (None: those that were found), `listed` are their public keys, `offered` says how
-        many public candidates each has."""
-        self.engine = engine
-        self.listed = listed
-        classes = engine.classes("score")
-        self.number = int(classes[0].max(initial=-1)) + 1 if number is None else number
-        self._classes: dict[Column, Classes] = {"score": Classes.of(classes, self.number, offered)}
+    def __init__(self, engine: Aggregate) -> None:
+        self.engine, plan, classes = engine, engine.plan, engine.classes("score")
+        self.number = int(classes[0].max(initial=-1)) + 1 if plan.number is None else plan.number
+        self._classes: dict[Column, Classes] = {"score": Classes.of(classes, self.number, plan.candidate_counts)}
 
     def part(self, group: int, column: Column) -> tuple[Indices, Indices]:
         """(the distinct scores of a group, decreasing; how many items have each): weights are read when needed."""
@@ -175,7 +170,8 @@ class Histogram:
 
     def keys(self, groups: Sequence[int]) -> list[Hashable]:
         """Return the keys of these groups."""
-        rows = self.engine.keys(groups) if self.listed is None else [self.listed[group] for group in groups]
+        listed = self.engine.plan.groups
+        rows = self.engine.keys(groups) if listed is None else [listed[group] for group in groups]
         if len(rows) != len(groups):
             raise RuntimeError(CHANGED)
         return list(map(plain_key, rows))
@@ -241,12 +237,11 @@ class Ranking:
         return counts
 
 
-def scores_of(aggregate: Aggregate, plan: Plan, source: object = "") -> Scores | GroupedScores:
+def scores_of(aggregate: Aggregate, source: object = "") -> Scores | GroupedScores:
     """Return what was counted as scores: of one list, or of every group, made when they are asked for."""
-    question = plan.question
-    clip, cap, grouping, offered = question.clip, question.cap, question.grouping, plan.candidate_counts
-    histogram = Histogram(aggregate, plan.number, plan.groups, offered)
-    most = cap.most if cap is not None and aggregate.plan.question.weighted else None
+    plan, question, histogram = aggregate.plan, aggregate.plan.question, Histogram(aggregate)
+    clip, cap, grouping = question.clip, question.cap, question.grouping
+    most = cap.most if cap is not None and cap.weighted else None
     factor: int | float = 1 if clip is None else float(clip.grid)
 
     def content(group: int) -> Remote:
@@ -264,7 +259,7 @@ def scores_of(aggregate: Aggregate, plan: Plan, source: object = "") -> Scores |
         most=question.most,
         source=question.in_words(source),
     )
-    sizes = set() if offered is None else set(offered.tolist())
+    sizes = set(plan.sizes or ())
     return _group_scores(
         scores, plan, lambda group: scores._with_content(content(group)), names=histogram, frame=aggregate.frame,
         size=sizes.pop() if len(sizes) == 1 else None,
@@ -279,6 +274,26 @@ def votes_of(plan: Plan, frame: Frame | None = None, source: object = "") -> Sco
     content, words = Votes(question.grid, nothing, nothing), question.in_words(source)
     empty = Scores._of_table(content, sensitivity=question.share, source=words, **facts)
     return _group_scores(empty, plan, lambda group: empty, names=None, frame=frame, size=question.grid.size)
+
+
+def split_by_group(groups: Indices, places: Indices, weights: Indices, number: int) -> list[Placed]:
+    """Return votes of each group that were added up by group and place, in any order."""
+    order = np.lexsort((places, groups))
+    groups, places, weights = groups[order], places[order], weights[order]
+    ends = np.searchsorted(groups, np.arange(number + 1))
+    return [(places[ends[n] : ends[n + 1]], weights[ends[n] : ends[n + 1]]) for n in range(number)]
+
+
+def add_places(places: Indices, weights: Indices) -> Placed:
+    """Added up by place; those without weight left out."""
+    if not len(places):
+        return places, weights
+    if np.any(places[1:] < places[:-1]):
+        order = np.argsort(places, kind="stable")
+        places, weights = places[order], weights[order]
+    starts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+    places, weights = places[starts], np.add.reduceat(weights, starts)
+    return places[weights > 0], weights[weights > 0]
 
 
 def _group_scores(scores: Scores, plan: Plan, make: Callable[[int], Scores], **facts: Any) -> Scores | GroupedScores:
@@ -426,9 +441,10 @@ def table_of(source: Any, question: Question) -> Table:
     if isinstance(source, str | os.PathLike):
         files: Table = lazy_import("shortlist.tables.duckdb", "FileTable")(os.fspath(source), question)
         return files
-    if question.memory is not None:
-        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
-    question.text.check_unused()
+    text = question.text
+    for name, given in (("memory", question.memory), ("multiline", text.multiline), ("separator", text.separator)):
+        if given:
+            raise bad_type(f"${name} is for files; a table in an engine or in memory has its own settings")
     family = family_of(source)
     library = next((library for library in ENGINES if library in family), None)
     if library is None or ("duckdb" in library and not hasattr(source, "columns")):
@@ -465,7 +481,7 @@ class OpenTable:
         """
         table, plan = self._plan()
         if plan.question.grid is None:
-            return scores_of(table.dry_count(plan), plan, self.source)
+            return scores_of(table.dry_count(plan), self.source)
         table.weighs(plan)
         types = tuple(table.kinds[kind] for kind in plan.kinds if kind in table.kinds)
         return votes_of(plan, None if table.engine is None else Frame(table.engine, types), self.source)
@@ -474,7 +490,7 @@ class OpenTable:
         """Read the rows: `Scores`, or `GroupedScores` where the question names groups."""
         table, plan = self._plan()
         if plan.question.grid is None:
-            return scores_of(table.count(plan, progress), plan, self.source)
+            return scores_of(table.count(plan, progress), self.source)
         empty = self.schema()
         votes = table.votes(plan, progress)
         return empty._with_votes(votes) if isinstance(empty, GroupedScores) else empty._with_votes(*votes[0])
@@ -493,7 +509,7 @@ class OpenTable:
         if question.candidates is not None and size is None:
             return None
         plan = replace(plan, sizes=None if size is None or listed is None else (size,))
-        return scores_of(Aggregate(plan, None), plan)
+        return scores_of(Aggregate(plan, None))
 
     @property
     def size(self) -> int | None:

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,13 +21,12 @@ from shortlist._arrays import Frame
 from shortlist._files import as_text, bytewise, literal, quote_name, unnest
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
-from shortlist.scores import Grid, PerUser
+from shortlist.scores import Grid
 from shortlist.tables.columns import FIRST, LAST, Kind, Row, is_float, kind_of
-from shortlist.tables.count import Aggregate, Column, Progress, Sizes, Table
+from shortlist.tables.count import Aggregate, Column, Placed, Progress, Sizes, Table, add_places, split_by_group
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.files import Run, Source, check_lines, connect, format_of, listing, runner, source_of, stamps
-from shortlist.tables.question import BETWEEN, LARGEST, SATURATED, TOKENS, Cap, Columns, Grouping, Plan, Question
-from shortlist.tables.values import SATURATED_VALUES, Placed, add_sorted, split_by_group
+from shortlist.tables.question import BETWEEN, FARTHEST, LARGEST, SATURATED, Cap, Columns, Grouping, Plan, Question
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
 
 WRONG = "the relation cannot be counted"
@@ -144,7 +143,7 @@ class RelationTable(Table):
             return [] if result is None else in_one_sentence(WRONG, result.fetchall)
 
         try:
-            rows = _count(run, self.source.at(view), plan, prefix, self.frame(plan))
+            rows = _count(run, replace(self.source, relation=view), plan, prefix, self.frame(plan))
         except BaseException:
             _forget(relation, view, prefix)  # the connection lives on: no counts may stay in it
             raise
@@ -155,7 +154,8 @@ class RelationTable(Table):
         relation, view = self.relation, fresh()
         try:
             return in_one_sentence(
-                WRONG, lambda: run_votes(lambda words: relation.query(view, words), self.source.at(view), plan)
+                WRONG,
+                lambda: run_votes(lambda words: relation.query(view, words), replace(self.source, relation=view), plan),
             )
         finally:
             _forget(relation, view)
@@ -174,8 +174,7 @@ def _watch(connection: Any, tell: Progress | None) -> Iterator[None]:
     if tell is None:
         yield
         return
-    connection.execute("SET enable_progress_bar = true")
-    connection.execute("SET enable_progress_bar_print = false")
+    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     done = threading.Event()
 
     def look() -> None:
@@ -292,7 +291,7 @@ def _rows_of(source: Source, plan: Plan) -> str:
         cell = source.columns[question.value]
         cast = "TRY_CAST" if source.as_text else "CAST"
         wanted["v"] = f"{cast}({cell} AS DOUBLE)"
-        if plan.dated:
+        if plan.question.dated:
             wanted["v"] = f"date_diff('day', DATE '{FIRST}', {_day(f'{cast}({cell} AS DATE)')}) + 1.0::DOUBLE"
         present += ["v IS NOT NULL", f"NOT {is_nan('v')}"]
     if plan.drops_unnamed:
@@ -491,7 +490,7 @@ def run_votes(execute: Callable[[str], Any], source: Source, plan: Plan) -> list
     if "packed" in counts:
         packed = counts["packed"]
         packed.sort()
-        return [add_sorted(packed >> BITS, packed & (PACKED - 1))]
+        return [add_places(packed >> BITS, packed & (PACKED - 1))]
     groups = counts.get("n", np.zeros_like(counts["i"]))
     return split_by_group(groups, counts["i"], counts["w"], plan.number or 0)
 
@@ -513,7 +512,7 @@ def vote_statement(source: Source, plan: Plan, lists: bool = True) -> str:
             steps, last = _keep_groups(rows, grouping, "listed")
             parts, rows = [*parts, *steps], f"SELECT * FROM {last}"
         parts.append(f"r AS MATERIALIZED ({rows})")
-        more, votes = _votes(question.per_user, grid, lists, "u, n" if group else "u", group)
+        more, votes = _votes(question, grid, lists, "u, n" if group else "u", group)
         parts += more
     before = f"WITH {', '.join(parts)} " if parts else ""
     if grid.size > WIDE and not group:  # hardly two rows have one place: numpy sorts faster than any engine groups
@@ -525,13 +524,13 @@ def _place(adds: bool, grid: Grid) -> str:
     """The place of a value v on the grid, or whole steps where they are added up."""
     low, high, step = (f"{end!r}::DOUBLE" for end in grid.ends)
     if adds:
-        clamped = f"least(greatest(v / {step}, {-SATURATED_VALUES!r}::DOUBLE), {SATURATED_VALUES!r}::DOUBLE)"
+        clamped = f"least(greatest(v / {step}, {-2.0 * FARTHEST!r}::DOUBLE), {2.0 * FARTHEST!r}::DOUBLE)"
         return f"CAST(floor({clamped} + 0.5::DOUBLE) AS BIGINT)"
     place = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
     return f"CAST(least(greatest({place}, 0), {grid.size - 1}) AS BIGINT)"
 
 
-def _votes(per_user: PerUser, grid: Grid, lists: bool, user: str, group: str) -> tuple[list[str], str]:
+def _votes(question: Question, grid: Grid, lists: bool, user: str, group: str) -> tuple[list[str], str]:
     """(more parts of a WITH, the votes): (i, w) of every user from r(u, i), by that user's rows alone, in the order of
     places. Of groups (n, i, w), from r(u, n, i)."""
     rows = f"FROM r SEMI JOIN (SELECT {user} FROM p WHERE held > 1) AS more USING ({user})"
@@ -549,10 +548,11 @@ def _votes(per_user: PerUser, grid: Grid, lists: bool, user: str, group: str) ->
         "mean": "CAST(sum(i) // count(*) AS BIGINT)",
         "sum": f"CAST(least(greatest(sum(i) + {grid.start}, 0), {grid.size - 1}) AS BIGINT)",
     }
-    if per_user in own:
-        return [], f"SELECT {group}{own[per_user]} AS i, 1 AS w FROM r GROUP BY {user}"
-    whole, weight, some = TOKENS, f"{TOKENS} * j // held - {TOKENS} * (j - 1) // held", ""
-    if per_user == "median":
-        whole, weight, some = 1, "1", " WHERE j = (held + 1) // 2"
+    if question.per_user in own:
+        return [], f"SELECT {group}{own[question.per_user]} AS i, 1 AS w FROM r GROUP BY {user}"
+    whole = question.share
+    weight, some = f"{whole} * j // held - {whole} * (j - 1) // held", ""
+    if question.per_user == "median":
+        weight, some = "1", " WHERE j = (held + 1) // 2"
     several = f"SELECT {group}i, {weight} AS w FROM ({rank}){some}"
     return [f"p AS MATERIALIZED ({users})"], f"SELECT {group}i, {whole} AS w FROM p WHERE held = 1 UNION ALL {several}"

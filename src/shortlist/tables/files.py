@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -46,10 +46,6 @@ class Source:
     """Whether the fields are text whatever they look like, so that a number must be tried."""
     from_memory: bool = False
     """Whether texts may be no UTF-8, which only `decode` looks at, and of which a sort makes other texts."""
-
-    def at(self, relation: str) -> Source:
-        """Return the same table under another name."""
-        return replace(self, relation=relation)
 
 
 def connect(memory: str | None) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import operator
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -20,10 +21,9 @@ from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, describe_type
 from shortlist._files import as_text
 from shortlist.scores import Grid
 from shortlist.tables.algebra import FrameAlgebra
-from shortlist.tables.columns import FIRST, LAST, Kind, Row, family_of, is_float, kind_of, text_of
+from shortlist.tables.columns import FIRST, FIRST_DAY, LAST, Kind, Row, family_of, is_float, kind_of, text_of
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.question import BETWEEN, Columns, Plan
-from shortlist.tables.values import FIRST_DAY, SATURATED_VALUES
+from shortlist.tables.question import BETWEEN, FARTHEST, Columns, Plan
 from shortlist.tables.where import COMPARE, WRITTEN, Form, Leaves, Op, compile_condition, readings
 
 WRONG = "the frame cannot be counted"
@@ -55,7 +55,7 @@ class FrameTable(FrameAlgebra):
         return self.source.slice(0, 0) if self.engine == "pyarrow" else self.source.head(0)
 
     def rows(self, plan: Plan) -> Any:
-        question, value = plan.question, "d" if plan.dated else "v"
+        question, value = plan.question, "d" if plan.question.dated else "v"
         names = question.labels | ({} if question.user is None else {"u": question.user})
         names |= {} if question.value is None else {value: question.value}
         read = () if plan.where is None else ((name, form == "float") for name, form in readings(plan.where))
@@ -83,15 +83,15 @@ class FrameTable(FrameAlgebra):
 
     def place(self, rows: Any, plan: Plan, grid: Grid) -> Any:
         """By numpy, for polars would multiply by the reciprocal of the step."""
-        name = "d" if plan.dated else "v"
+        name = "d" if plan.question.dated else "v"
         values = rows[name].to_numpy()
-        if plan.dated:
+        if plan.question.dated:
             values = values.astype("datetime64[D]").astype(np.int64) + FIRST_DAY
         values = values.astype(np.float64)
         if not plan.question.adds:
             return _add(rows.drop(name), i=grid.places(values))
         with np.errstate(all="ignore"):  # a warning would tell of a value
-            held = np.clip(values / grid.ends[2], -SATURATED_VALUES, SATURATED_VALUES)
+            held = np.clip(values / grid.ends[2], -2.0 * FARTHEST, 2.0 * FARTHEST)
         return _add(rows.drop(name), i=np.floor(held + 0.5).astype(np.int64))
 
     def _select(self, names: dict[str, str]) -> Any:
@@ -282,16 +282,15 @@ def _declare(source: Any, library: FrameKind) -> tuple[list[str], dict[str, str]
     """Return the names of the columns, repeated ones too, and the type of each as columns.py reads it."""
     if library == "polars":
         schema = source.collect_schema()
-        names, kinds = schema.names(), [_polars_type(str(kind)) for kind in schema.dtypes()]
+        names, kinds = (
+            schema.names(),
+            [re.sub("^(Categorical|Enum).*", "string", str(kind)) for kind in schema.dtypes()],
+        )
     elif library == "pyarrow":
         names, kinds = source.schema.names, [_arrow_type(field.type) for field in source.schema]
     else:
         names, kinds = list(source.columns), [_pandas_type(kind) for kind in source.dtypes]
     return list(names), dict(zip(names, kinds, strict=True))
-
-
-def _polars_type(name: str) -> str:
-    return "string" if name.startswith(("Categorical", "Enum")) else name
 
 
 def _polars(column: Any, declared: str) -> Any:

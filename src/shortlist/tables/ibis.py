@@ -136,7 +136,9 @@ class IbisTable(FrameAlgebra):
         wanted |= self._labels(source, question.labels, plan.kinds)
         if question.value is not None:
             column = source[question.value]
-            wanted["v"] = self._ordinal(column) if plan.dated else self._value(column)
+            wanted["v"] = self._value(column)
+            if plan.question.dated:
+                wanted["v"] = (self._day(column).delta(ibis.literal(FIRST), unit="day") + 1).cast("float64")
         if plan.where is not None:
             source = source.filter(self._compile(plan.where))
         rows = source.select(**wanted)
@@ -271,9 +273,6 @@ class IbisTable(FrameAlgebra):
             (column.abs() < small, 0.0),
             else_=column.cast("float64"),
         )
-
-    def _ordinal(self, column: Any) -> Any:
-        return (self._day(column).delta(ibis.literal(FIRST), unit="day") + 1).cast("float64")
 
     def _compile(self, condition: Condition) -> Any:
         """Return the condition, or refuse an order of texts that the backend's collation would decide."""

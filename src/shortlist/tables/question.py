@@ -57,7 +57,8 @@ MOST_GROUPS = 4096
 BETWEEN = "\x1f"
 """Stands between the texts that are hashed. A text that holds it makes two hashes equal at worst: no harm."""
 FARTHEST = 1 << 32
-"""Votes by sums of whole steps count from 0, and both ends of the range lie within so many steps of it."""
+"""Votes by sums of whole steps count from 0, and both ends of the range lie within so many steps of it. One row adds at
+most twice as many to a user's sum, so that no engine's 64 bits overflow."""
 TOKENS = 1 << 16
 """What one vote is shared in: whole tokens, which add up to this for every person."""
 EXAMPLES = {"user": "user_id", "item": "movie", "value": "age", "by": "country"}
@@ -172,10 +173,6 @@ class Grouping:
     def keys(self) -> tuple[str, ...]:
         """Our own names for the columns of the key."""
         return tuple(f"g{n}" for n in range(len(self.by)))
-
-    def kinds(self, types: Mapping[str, str]) -> tuple[Kind, ...]:
-        """Return the kinds of the columns by their declared types; refuse others."""
-        return tuple(_label_kind("by", name, types[name]) for name in self.by)
 
     def rows(self, kinds: Collection[Kind], written: Collection[str] = ()) -> list[Row] | None:
         """Return the public keys in the kinds of the columns, in the order given; errors may depend on them."""
@@ -389,14 +386,14 @@ class Question:
         return replace(self, cap=cap, grouping=grouping)
 
     @property
-    def weighted(self) -> bool:
-        """Whether items are weighed, beside their scores."""
-        return self.cap is not None and self.cap.weighted
-
-    @property
     def adds(self) -> bool:
         """Whether a user's votes are added up: then a place is a number of whole steps from 0."""
         return self.per_user == "sum" and self.user is not None
+
+    @property
+    def dated(self) -> bool:
+        """Whether values are dates; otherwise they are numbers."""
+        return self.grid is not None and self.grid.kind == "date"
 
     @property
     def share(self) -> int:
@@ -491,19 +488,20 @@ class Plan:
         if question.user is not None:
             check_user(question.user, types[question.user])
         condition = None if where is None else where.fit(lambda name: form_of(name, types[name]))
-        by = () if grouping is None else grouping.kinds(types)
-        kinds = tuple(_label_kind("item", item, types[item]) for item in question.items)
+        labels = [(role, name) for role, name in question.roles if role in ("item", "by")]
+        kinds = tuple(_label_kind(role, name, types[name]) for role, name in labels)
+        items, by = kinds[: len(question.items)], kinds[len(question.items) :]
         if question.value is not None and not columns.as_text:
             _check_value(question.value, types[question.value], question.grid)
         groups = None if grouping is None else grouping.rows(by, columns.written)
-        plan, candidates = cls(question, types, (*kinds, *by), condition, groups), question.candidates
+        plan, candidates = cls(question, types, kinds, condition, groups), question.candidates
         if candidates is None:
             return plan
         several = None if grouping is None else _candidates_of_groups(candidates, groups)
-        stays = query(question, kinds) if several is None else None
+        stays = query(question, items) if several is None else None
         if stays is not None:
             return replace(plan, query=stays[0], sizes=(stays[1],))
-        lists = [fit_list(one, question.items, kinds, columns.written) for one in several or [candidates]]
+        lists = [fit_list(one, question.items, items, columns.written) for one in several or [candidates]]
         return replace(plan, lists=lists, sizes=tuple(map(len, lists)))
 
     @property
@@ -515,11 +513,6 @@ class Plan:
     def own(self) -> bool:
         """Whether each group has candidates of its own."""
         return self.lists is not None and len(self.lists) > 1
-
-    @property
-    def dated(self) -> bool:
-        """Whether values are dates; otherwise they are numbers."""
-        return self.question.grid is not None and self.question.grid.kind == "date"
 
     @property
     def forms(self) -> dict[str, Kind | None]:

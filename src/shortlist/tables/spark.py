@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 from pyspark.sql import functions as sf
 
-from shortlist._arrays import Indices
 from shortlist._files import as_text
 from shortlist.tables.algebra import FrameAlgebra
-from shortlist.tables.columns import FIRST, LAST, Kind, Row, check_query, is_float
+from shortlist.tables.columns import FIRST, FIRST_DAY, LAST, Kind, Row, check_query, is_float
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.question import BETWEEN, Columns, Plan, Question
-from shortlist.tables.values import FIRST_DAY
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
 
 WRONG = "the Spark DataFrame cannot be counted"
@@ -59,7 +56,7 @@ class SparkTable(FrameAlgebra):
         wanted += [_label(_column(name), kind).alias(ours) for (ours, name), kind in parts]
         if question.value is not None:
             column = _column(question.value)
-            day = (sf.unix_date(_day(column)) + sf.lit(FIRST_DAY)).cast("double") if plan.dated else None
+            day = (sf.unix_date(_day(column)) + sf.lit(FIRST_DAY)).cast("double") if plan.question.dated else None
             wanted.append((_number(column) if day is None else day).alias("v"))
         rows = source.select(*wanted).dropna()
         return nw.from_native(rows.where(sf.col("u") != "") if plan.drops_unnamed else rows)
@@ -83,10 +80,6 @@ class SparkTable(FrameAlgebra):
 
     def names(self, rows: Any, columns: Sequence[str], forms: dict[str, Kind | None]) -> list[Row]:
         return [tuple(row) for row in nw.to_native(rows).select(*columns).collect()]
-
-    def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
-        cells = np.array(self.names(rows, columns, {}), np.int64).reshape(-1, len(columns))
-        return list(cells.T)
 
 
 def _forget(native: Any) -> None:

@@ -237,11 +237,9 @@ TOKENS = re.compile(
 )
 WORDS = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE"})
 REFUSED = {
-    "SELECT": "a query inside a condition looks at other people's rows",
-    "EXISTS": "a query inside a condition looks at other people's rows",
+    **dict.fromkeys(("SELECT", "EXISTS"), "a query inside a condition looks at other people's rows"),
     "OVER": "a window looks at other people's rows",
-    "LIKE": "patterns are not part of it; write = or IN",
-    "ILIKE": "patterns are not part of it; write = or IN",
+    **dict.fromkeys(("LIKE", "ILIKE"), "patterns are not part of it; write = or IN"),
     "CASE": "CASE is not part of it; write AND and OR",
     "CAST": "nothing is converted here; convert the column first",
 }
@@ -360,16 +358,13 @@ class _Reader:
         return tree
 
     def either(self, yes: bool) -> Any:
-        parts = [self.both(yes)]
-        while self.took("OR"):
-            parts.append(self.both(yes))
-        return parts[0] if len(parts) == 1 else Joined(not yes, tuple(parts))
+        return self.parts("OR", lambda: self.parts("AND", lambda: self.one(yes), yes), not yes)
 
-    def both(self, yes: bool) -> Any:
-        parts = [self.one(yes)]
-        while self.took("AND"):
-            parts.append(self.one(yes))
-        return parts[0] if len(parts) == 1 else Joined(yes, tuple(parts))
+    def parts(self, word: str, read: Callable[[], Any], every: bool) -> Any:
+        parts = [read()]
+        while self.took(word):
+            parts.append(read())
+        return parts[0] if len(parts) == 1 else Joined(every, tuple(parts))
 
     def one(self, yes: bool) -> Any:
         self.depth += 1
