@@ -24,7 +24,7 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
-from shortlist._arrays import Indices, attempt
+from shortlist._arrays import Indices
 from shortlist._text import suggest
 from shortlist.errors import Text, bad_type, bad_value
 from shortlist.exact.thresholds import LARGEST_MOST, MOST
@@ -116,7 +116,10 @@ def _read_clip(clip: object) -> tuple[float, float]:
     wrong = Text("$clip must be a pair of finite numbers (low, high), for example $clip=(0, 5)")
     if not isinstance(clip, tuple | list) or len(clip) != 2 or any(isinstance(end, bool) for end in clip):
         raise TypeError(wrong)
-    low, high = attempt(lambda: [float(end) for end in clip], (TypeError, ValueError, OverflowError), wrong)
+    try:
+        low, high = (float(end) for end in clip)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(wrong) from None
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(wrong)
     if low > high or low == high == 0:
