@@ -225,11 +225,17 @@ class Rows(Aggregate):
         return group, score, size
 
     def find(self, wanted: Sequence[tuple[int, ...]], column: Column, shown: tuple[str, ...], zero: bool) -> list[Row]:
+        items = list(self.plan.question.keys)
+
         def rows_at() -> list[Row]:
             with self.table.passing(wanted, ("place", "n", column, "rank"), self.held) as places:
                 classes = self.table.distinct(places, ["n", column])
-                rows = self._zeros(classes) if zero else self.table.semi(self.held, classes, ["n", column])
-                ranked = self.table.rank(rows, ["n", column], list(self.plan.question.keys))
+                if zero:  # what nobody has, of the candidates of these groups
+                    own: dict[str, Any] = {"on": "n", "how": "inner"} if self.plan.own else {"how": "cross"}
+                    rows = self.known.join(classes, **own).join(self.held, on=["n", *items], how="anti")
+                else:
+                    rows = self.table.semi(self.held, classes, ["n", column])
+                ranked = self.table.rank(rows, ["n", column], items)
                 on = ["n", column, "j"]
                 named = ranked.join(places, left_on=on, right_on=["n", column, "rank"], how="inner")
                 return self.table.names(named, ["place", *shown], self.plan.forms)
@@ -239,11 +245,6 @@ class Rows(Aggregate):
     def find_keys(self, groups: Sequence[int], key: tuple[str, ...]) -> list[Row]:
         some = self.groups.filter(nw.col("n").is_in(list(groups)))
         return in_one_sentence(self.table.wrong, lambda: self.table.names(some, ["n", *key], self.plan.forms))
-
-    def _zeros(self, classes: Any) -> Any:
-        """Return what nobody has, of the candidates of these groups."""
-        own: dict[str, Any] = {"on": "n", "how": "inner"} if self.plan.own else {"how": "cross"}
-        return self.known.join(classes, **own).join(self.held, on=["n", *self.plan.question.keys], how="anti")
 
 
 def _votes(table: FrameAlgebra, plan: Plan) -> list[Placed]:

@@ -79,14 +79,17 @@ def is_number(declared: str) -> bool:
     return known or NUMBERS.fullmatch(declared.lower().removeprefix("!")) is not None
 
 
+def bad_column(role: str, column: str, kinds: str) -> ValueError:
+    """Return the error of a column that is not of one of these kinds, by the name the caller wrote."""
+    return bad_value(f"${role}={column!r} must be a column of {kinds}; convert it first, for example to text")
+
+
 def check_user(column: str, declared: str) -> None:
     """Refuse a column of people that does not hold plain values, by its declared type."""
     name = declared.lower().removeprefix("!")
     if kind_of(name) is None and name not in FLOATS and not USERS.fullmatch(name):
-        raise bad_value(
-            f"$user={column!r} must be a column of plain values (text, numbers, times, bytes), not of nested ones, "
-            "spans of time or objects; convert it first, for example to text"
-        )
+        plain = "plain values (text, numbers, times, bytes), not of nested ones, spans of time or objects"
+        raise bad_column("user", column, plain)
 
 
 def fit_rows(
@@ -196,7 +199,7 @@ def fit_list(candidates: Any, items: tuple[str, ...], kinds: Collection[Kind], w
 
     The list is public, so its errors may depend on it. `written` are columns of text whatever it looks like.
     """
-    rows = _read_rows(candidates, items)
+    rows = read_rows(candidates, items)
     if not rows:
         raise bad_value("$candidates must not be empty: there is nothing to choose from")
     if any(type(None) in set(map(type, cells)) for cells in zip(*rows, strict=True)):
@@ -214,7 +217,7 @@ def list_in_words(candidates: Any, items: tuple[str, ...]) -> str:
     engines = family_of(candidates) & ENGINES
     if engines and not isinstance(candidates, str | os.PathLike):
         return f"candidates by a query of {min(engines).removeprefix('_')}"
-    lines = sorted(set(map(repr, _read_rows(candidates, items))))
+    lines = sorted(set(map(repr, read_rows(candidates, items))))
     return f"{len(lines):,} candidates of sha256 {_digest(lines)}"
 
 
@@ -236,7 +239,7 @@ def _digest(lines: list[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace")).hexdigest()
 
 
-def _read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
+def read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
     """Return the candidates as tuples, as they come."""
     family = family_of(candidates)
     if isinstance(candidates, str | os.PathLike):

@@ -21,8 +21,7 @@ from shortlist._arrays import FRAMES, Engine, Frame, Indices, describe_type
 from shortlist._runtime import kind_of_words, lazy_import
 from shortlist.errors import bad_type
 from shortlist.scores import GroupedScores, Pick, Remote, Scores, Votes
-from shortlist.tables.columns import Kind, Row, family_of
-from shortlist.tables.files import rows_of_file
+from shortlist.tables.columns import Kind, Row, family_of, read_rows
 from shortlist.tables.question import Columns, Plan, Question, plain_key
 
 Column = Literal["score", "weight"]
@@ -515,8 +514,5 @@ class OpenTable:
     def size(self) -> int | None:
         """How many candidates there are, where the list is public and known without an engine."""
         listed = self.question.candidates
-        if isinstance(listed, str | os.PathLike):
-            return len(set(rows_of_file(os.fspath(listed), self.question.items)))
-        if not isinstance(listed, list | tuple | set | frozenset):
-            return None
-        return len({tuple(one) if isinstance(one, list) else one for one in listed})
+        plain = isinstance(listed, str | os.PathLike | list | tuple | set | frozenset)
+        return len(set(map(repr, read_rows(listed, self.question.items)))) if plain else None

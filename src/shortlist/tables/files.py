@@ -203,10 +203,9 @@ def check_lines(path: str, text: TextForm) -> None:
 def _dialect(path: str, text: TextForm = PLAIN) -> Dialect | None:
     """How a path's text is written; None for other tables. JSON has no quotes that could run on over lines."""
     kind = format_of(path)
-    if text.multiline and kind != "csv":
-        raise bad_value("$multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
-    if text.separator is not None and kind != "csv":
-        raise bad_value("$separator is for CSV files (.csv): others say themselves what stands between their fields")
+    for name, given in (("multiline", text.multiline), ("separator", text.separator)):
+        if given and kind != "csv":
+            raise bad_value(f"${name} is for CSV files (.csv): others say themselves how their fields are written")
     if kind == "csv":
         return Dialect(text.separator or ",", quoted=True, multiline=text.multiline)
     return Dialect("\t", quoted=False) if kind == "tsv" else None

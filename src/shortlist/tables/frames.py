@@ -78,7 +78,7 @@ class FrameTable(FrameAlgebra):
         rows = frame.select(**wanted).drop_nulls()
         rows = rows.filter(*filters) if filters else rows
         if any(one is not None for one in (question.cap, question.grouping, question.grid)):
-            rows = _collect(rows)
+            return self.hold(rows, {})
         return rows
 
     def place(self, rows: Any, plan: Plan, grid: Grid) -> Any:
@@ -158,7 +158,7 @@ class FrameTable(FrameAlgebra):
         return _add(rows, keeps=keeps, held=held)
 
     def hold(self, rows: Any, forms: dict[str, Kind | None]) -> Any:
-        return _collect(rows)
+        return rows.collect() if isinstance(rows, nw.LazyFrame) else rows
 
     def names(self, rows: Any, columns: Sequence[str], forms: dict[str, Kind | None]) -> list[Row]:
         return _plain_rows(rows.select(*columns))
@@ -171,10 +171,6 @@ class FrameTable(FrameAlgebra):
         natives = [part.to_native() for part in (*parts, counts.select(*plan.question.keys))]
         types = (one.schema.types if self.engine == "pyarrow" else one.dtypes for one in natives)
         return Frame.of(self.engine, [str(kind) for several in types for kind in several])
-
-
-def _collect(frame: Any) -> Any:
-    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
 def _add(rows: Any, **columns: Any) -> Any:
@@ -328,7 +324,7 @@ def _pandas_type(kind: Any) -> str:
         return _arrow_type(kind.pyarrow_dtype)
     if hasattr(kind, "categories"):
         within = _pandas_type(kind.categories.dtype)
-        return OBJECTS if _is_text(within) or kind_of(within) else "categories"
+        return OBJECTS if within == OBJECTS or kind_of(within) else "categories"
     return {"object": OBJECTS, "str": "string"}.get(str(kind), str(kind))
 
 
@@ -342,7 +338,7 @@ def _pandas(column: Any, declared: str, number: bool) -> Any:
         if not hasattr(column.dtype, "pyarrow_dtype"):
             return column  # it was read for its check alone
         return pd.Series(pd.arrays.ArrowExtensionArray(array), index=column.index)
-    if not _is_text(declared):
+    if declared != OBJECTS and kind_of(declared) != "text":
         return column
     if hasattr(column.dtype, "categories"):
         names = [*(text_of(name) for name in column.cat.categories), None]  # code -1 is the missing one
@@ -350,7 +346,3 @@ def _pandas(column: Any, declared: str, number: bool) -> Any:
     else:
         cells = [text_of(cell) for cell in column.to_numpy(dtype=object)]
     return pd.Series(cells, index=column.index, dtype="string")
-
-
-def _is_text(declared: str) -> bool:
-    return declared == OBJECTS or kind_of(declared) == "text"

@@ -112,22 +112,21 @@ class IbisTable(FrameAlgebra):
         """Refuse texts where some that differ are equal, and what chooses by a hash where there is none."""
         question, forms = plan.question, plan.forms
         looked = [] if plan.where is None else [form for _, form in readings(plan.where)]
-        if self.backend in CASELESS and {*TEXTS, "written number"} & {
-            *looked, *(form for name, form in forms.items() if name != "u")
-        }:  # fmt: skip
-            raise TableError(
-                f"{WRONG}: {self.backend} takes texts for equal that differ; count whole numbers, or elsewhere"
-            )
+        labels = [form for name, form in forms.items() if name != "u"]
         hashes = self.backend in ("sqlite", "postgres") or self.source.get_backend().has_operation(ops.HexDigest)
         apart = self.backend in HIDDEN or forms.get("u") != "text"
         chooses = question.user is not None and (question.most is not None or question.grouping is not None)
         votes = question.user is not None and question.grid is not None
-        if (chooses and not hashes) or ((chooses or votes) and not apart):
-            raise TableError(
-                f"{WRONG}: {self.backend} has no MD5 here, by which most= and by= choose, or may take texts for equal "
-                "that differ, so that two people would be one; have users as whole numbers, or count elsewhere"
+        if self.backend in CASELESS and {*TEXTS, "written number"} & {*looked, *labels}:
+            wrong = "takes texts for equal that differ; count whole numbers, or elsewhere"
+        elif (chooses and not hashes) or ((chooses or votes) and not apart):
+            wrong = (
+                "has no MD5 here, by which most= and by= choose, or may take texts for equal that differ, so that two "
+                "people would be one; have users as whole numbers, or count elsewhere"
             )
-        return bool(hashes and apart)
+        else:
+            return bool(hashes and apart)
+        raise TableError(f"{WRONG}: {self.backend} {wrong}")
 
     def rows(self, plan: Plan) -> Any:
         """The rows that count and lack nothing, under our own names."""

@@ -36,6 +36,7 @@ from shortlist.tables.columns import (
     Row,
     TextForm,
     as_tuples,
+    bad_column,
     check_public_list,
     check_user,
     fit_list,
@@ -44,7 +45,7 @@ from shortlist.tables.columns import (
     kind_of,
 )
 from shortlist.tables.dialect import NO_NAMES, separator_hint
-from shortlist.tables.where import Condition, Where, form_of
+from shortlist.tables.where import Condition, Where, fit_condition, form_of
 
 BITS = 24
 """A clipped sum has so many bits: the grid is the power of two 2^-24 below the larger end of the clip, or less."""
@@ -236,10 +237,7 @@ def _label_kind(role: str, column: str, declared: str) -> Kind:
     """Return the kind of a column whose cells are released, or refuse it by the name the caller wrote."""
     kind = kind_of(declared)
     if kind is None:
-        raise bad_value(
-            f"${role}={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
-            "first, for example to text"
-        )
+        raise bad_column(role, column, "text, whole numbers (64 bits), truth values or dates")
     return kind
 
 
@@ -490,7 +488,7 @@ class Plan:
         columns.check(question.roles, set() if where is None else where.side_by_side)
         if question.user is not None:
             check_user(question.user, types[question.user])
-        condition = None if where is None else where.fit(lambda name: form_of(name, types[name]))
+        condition = None if where is None else fit_condition(where.tree, lambda name: form_of(name, types[name]))
         labels = [(role, name) for role, name in question.roles if role in ("item", "by")]
         kinds = tuple(_label_kind(role, name, types[name]) for role, name in labels)
         items, by = kinds[: len(question.items)], kinds[len(question.items) :]

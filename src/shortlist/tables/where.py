@@ -18,13 +18,13 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from shortlist.errors import bad_type, bad_value
-from shortlist.tables.columns import RANGES, is_float, kind_of
+from shortlist.tables.columns import RANGES, bad_column, is_float, kind_of
 
 Op = Literal["=", "<>", "<", "<=", ">", ">="]
 Value = str | bool | Fraction | datetime.date
@@ -90,22 +90,19 @@ def form_of(column: str, declared: str) -> Form:
     """How a column is read, by its declared type alone; or a refusal that shows the name the caller wrote."""
     form = kind_of(declared) or ("float" if is_float(declared) else None)
     if form is None:
-        raise bad_value(
-            f"$where: {column!r} must be a column of text, numbers (64 bits), truth values or dates; convert it first, "
-            "for example to text or dates"
-        )
+        raise bad_column("where", column, "text, numbers (64 bits), truth values or dates")
     return form
 
 
-def fit_condition(tree: Condition, forms: Mapping[str, Form]) -> Any:
-    """The condition for columns of these forms; refuses, by types alone, what could never compare."""
+def fit_condition(tree: Condition, form_in: Callable[[str], Form]) -> Any:
+    """The condition for columns in their forms; refuses, by types alone, what could never compare."""
     if isinstance(tree, Joined):
-        return Joined(tree.every, tuple(fit_condition(part, forms) for part in tree.parts))
-    form = forms[tree.column]
+        return Joined(tree.every, tuple(fit_condition(part, form_in) for part in tree.parts))
+    form = form_in(tree.column)
     if isinstance(tree, Missing):
         return Missing(tree.column, tree.yes, form)
     if tree.other is not None:
-        return _pair(tree, form, forms[tree.other])
+        return _pair(tree, form, form_in(tree.other))
     parts: list[Any] = [_test(tree.column, form, tree.op, value) for value in tree.values]
     if len(parts) == 1:
         return parts[0]
@@ -293,11 +290,6 @@ class Where:
         """Names that are compared with another one: in their place a text may be meant."""
         return {name for leaf in leaves_of(self.tree) if leaf.other is not None for name in (leaf.column, leaf.other)}
 
-    def fit(self, form: Callable[[str], Form]) -> Condition:
-        """Return what it means for columns of these forms."""
-        condition: Condition = fit_condition(self.tree, {name: form(name) for name in self.columns})
-        return condition
-
 
 def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
@@ -332,8 +324,7 @@ class _Reader:
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
-        self.place = 0
-        self.depth = self.tests = 0
+        self.place = self.depth = self.tests = 0
 
     @property
     def token(self) -> Token:
@@ -346,10 +337,9 @@ class _Reader:
     def took(self, *words: str) -> bool:
         """Whether the next one is that keyword or mark; then it is taken."""
         here = self.token
-        if here.is_word(*words) or (here.kind == "mark" and here.text in words):
-            self.place += 1
-            return True
-        return False
+        taken = here.is_word(*words) or (here.kind == "mark" and here.text in words)
+        self.place += taken
+        return taken
 
     def whole(self) -> Any:
         tree = self.either(True)
@@ -445,14 +435,12 @@ class _Reader:
         self.need("(")
         if self.token.kind == "word":
             self.check_word(self.token.text, self.tokens[self.place + 1])
-        values = []
-        while True:
+        values: list[Value] = []
+        while not values or self.took(","):
             column, value = self.operand()
             if column is not None or value is None:
                 raise bad_value("$where: IN takes literals in parentheses, for example country IN ('CH', 'DE')")
             values.append(value)
-            if not self.took(","):
-                break
         self.need(")")
         return tuple(values)
 
