@@ -390,7 +390,7 @@ def open_query(query: Query) -> tuple[Data, base.Budget]:
     base.check_ledger(ledger)
     data: Data
     if query.is_table:
-        data = lazy_import("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
+        data = lazy_import("shortlist.sources", "open_source")(query)
         if query.parallel:
             raise TypeError("parallel is for a list of score lists: leave it out")
     else:

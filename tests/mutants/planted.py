@@ -259,7 +259,7 @@ _PRIVACY = [
              "ledger/server/test_schema.py", "the owner runs what an analyst has made under the name of a function"),
     _planted("ledger/chain.py", "        return after, which\n", "        return self.seen, which\n",
              "ledger/server/test_book.py", "a refund gives back what another thread's release has used"),
-    _planted("tables/ibis.py", 'return _to_bytes(words, "UTF8")', "return words",
+    _planted("tables/ibis.py", 'lambda words: _to_bytes(words, "UTF8")', "lambda words: words",
              "tables/test_ibis_postgres.py", "a label in PostgreSQL is one person's spelling"),
     _planted("accounting/curves.py", "simple = np.minimum(orders * range_rho(epsilon)",
              "simple = np.minimum(orders * range_rho(epsilon) / 2",

@@ -543,13 +543,12 @@ def test_without_a_public_list_the_names_come_from_the_data_and_cost_a_delta(stu
 
 
 def test_a_count_that_is_watched_counts_the_same(studio):
-    from shortlist.tables.count import open_table
-    from shortlist.tables.question import Question
+    from tests.tables.tables import opened
 
-    columns = Question.of("who", "film", None, None)
     seen: list[Any] = []
     table, listed = studio.folder / "rentals.csv", studio.folder / "films.txt"
-    watched, plain = (open_table(table, columns, listed).count(tell).as_public() for tell in (seen.append, None))
+    asked = opened("top_k", table, user="who", item="film", candidates=listed)
+    watched, plain = (asked.read(tell).as_public() for tell in (seen.append, None))
     assert watched.values.tolist() == plain.values.tolist()
     assert list(watched.labels) == list(plain.labels)
     assert seen[-1] == 1.0

@@ -8,12 +8,11 @@ import pytest
 
 from shortlist.sampling.entropy import WordStream
 from shortlist.sampling.quantiles import Choice, Node, Recursion
-from shortlist.tables.columns import PLAIN
-from shortlist.tables.count import open_values
-from shortlist.tables.values import TOKENS, ValueQuestion
+from shortlist.tables.question import TOKENS
 from shortlist.testing import seeded
 from shortlist.utility.stable import point_chances, sequence_chances
 from tests.helpers.support import assert_law, histogram
+from tests.tables.tables import votes as votes_of
 
 ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), (5, 3)]
 """People and values: an atom on 2, and three people whose vote is shared."""
@@ -21,7 +20,7 @@ ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), 
 
 def votes(rows, shift=0):
     table = pl.DataFrame(rows, schema=["u", "v"], orient="row")
-    [(places, weights)] = open_values(table, ValueQuestion.of("u", "v", 0, 4, None, "share"), None, PLAIN).places(None)
+    [(places, weights)] = votes_of(table, "v", 0, 4)
     return Node(0, 4, places, weights << shift)
 
 
