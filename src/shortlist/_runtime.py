@@ -32,6 +32,17 @@ def lazy_import(module: str, name: str) -> Any:
         return getattr(import_module(module), name)
 
 
+class LazyModule:
+    """A module that is imported when something of it is asked for: what explains, where trusted code hands it out."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        self.__dict__[name] = value = lazy_import(self._module, name)
+        return value
+
+
 class _Process:
     token = object()
 

@@ -18,16 +18,25 @@ from shortlist._arrays import Frame, find_frame_library
 from shortlist._runtime import forward, lazy_import, refuse_changes, replace_fields
 from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
 from shortlist.accounting.guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, EndedGaps, Margin, ThresholdGaps, UpperBound, check_measurements
 from shortlist.sampling.entropy import SECURE, Source, WordStream, shuffle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shortlist.accounting.guarantees import Guarantee
-    from shortlist.estimates import LowerBound
     from shortlist.ledger.ledger import Receipt
+    from shortlist.utility.estimates import (
+        Answer,
+        ChainedGaps,
+        EndedGaps,
+        LowerBound,
+        Margin,
+        ThresholdGaps,
+        UpperBound,
+    )
 
+ESTIMATES = "shortlist.utility.estimates"
+"""What gaps say about scores. It is loaded when somebody asks."""
 NUMBER_COLUMNS = ("rank", "q", "value", "margin", "gap")
 """The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
 
@@ -572,31 +581,18 @@ class Release(Readable):
         that `variance`. It is a function of released numbers and costs nothing. It knows the noise and not the
         selection: scores that were selected *because* their noise was large are still estimated too high.
         """
-        gaps, evidence = self._check_gaps("refine"), self.evidence
-        if evidence is None:
-            raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
-        if self.largest is not False:
-            return evidence.refine(gaps, measurements, variance)
-        negated = (-one for one in check_measurements(measurements, len(gaps)))  # of which gaps are the leads
-        return [-one for one in evidence.refine(gaps, negated, variance)]
+        estimates: list[float] = lazy_import(ESTIMATES, "refine_release")(self, measurements, variance)
+        return estimates
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
         """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
-        if self.largest is False:
-            raise AttributeError("of the smallest the gaps bound the scores from above; read .upper_bound")
-        return self._bound("lower_bound", confidence)
+        bounds: list[LowerBound] = lazy_import(ESTIMATES, "bound_release")(self, "lower_bound", confidence)
+        return bounds
 
     def upper_bound(self, confidence: float) -> list[UpperBound]:
         """Where the smallest were asked for: an upper bound of that `confidence` on each score; read its caveat."""
-        if self.largest is not False:
-            raise AttributeError("of the largest the gaps bound the scores from below; read .lower_bound")
-        return [UpperBound(0.0 - one.value, one.confidence) for one in self._bound("upper_bound", confidence)]
-
-    def _bound(self, name: str, confidence: float) -> list[LowerBound]:
-        gaps, evidence = self._check_gaps(name), self.evidence
-        if evidence is None or isinstance(evidence, ChainedGaps):
-            raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
-        return evidence.lower_bound(gaps, confidence)
+        bounds: list[UpperBound] = lazy_import(ESTIMATES, "bound_release")(self, "upper_bound", confidence)
+        return bounds
 
     def _check_gaps(self, name: str) -> list[float]:
         """The gaps, for whoever asked for what is called `name`."""

@@ -32,10 +32,10 @@ from shortlist.accounting.guarantees import (
     ThinnedRange,
 )
 from shortlist.errors import bad_type
-from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
 from shortlist.release import NUMBER_COLUMNS
+from shortlist.utility.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 
 DEEPEST = 8
 """Tuples in tuples in a label."""

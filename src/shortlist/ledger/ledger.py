@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._runtime import forward, kind_of_words, lazy_import
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, count, number
@@ -25,7 +25,6 @@ from shortlist.ledger.chain import (
 from shortlist.ledger.filter import (
     Balance,
     Currency,
-    Standing,
     State,
     Terms,
     after_charge,
@@ -35,11 +34,13 @@ from shortlist.ledger.filter import (
     countable_costs,
     first_admitted,
     outcome_cost,
-    share_of,
 )
 
-PAGES = "shortlist.pages.ledger_page"
-"""What writes about a ledger for people. It is loaded when somebody reads: no charge depends on it."""
+if TYPE_CHECKING:
+    from shortlist.pages.standing import Standing
+
+STANDING = "shortlist.pages.standing"
+"""What tells people how a ledger stands. It is loaded when somebody reads: no charge depends on it."""
 SCHEMES = ("postgresql://", "postgres://")
 
 
@@ -158,7 +159,7 @@ class Reservation:
         """
         ledger, terms, here = self._ledger, self._ledger.terms, self._stood
         spent, left = balance_of(terms, here.total), balance_left(terms, here.total)
-        words = str(Standing.of_state(terms, here))
+        words = str(lazy_import(STANDING, "Standing").of_state(terms, here))
         return Receipt(ledger.name, self.number, str(terms), spent, left, here.head, self.purpose, words)
 
     def refund(self, kept: Guarantee) -> None:
@@ -286,7 +287,7 @@ class Ledger:
 
     def __str__(self) -> str:
         """How it stands, in one number; of a closed one first that it is; below, its delta."""
-        return str(lazy_import(PAGES, "describe_ledger")(self.terms, self.closed, self._store.state()))
+        return str(lazy_import(STANDING, "describe_ledger")(self.terms, self.closed, self._store.state()))
 
     path: str = forward("_store.path")
     """Where it is: the file, or the server's address without any password."""
@@ -308,7 +309,7 @@ class Ledger:
     @property
     def standing(self) -> Standing:
         """What is booked of the budget, in one number, and the largest pure charge that would be admitted now."""
-        return Standing.of_state(self.terms, self._store.state())
+        return self._standing(self._store.state())
 
     @property
     def spent(self) -> Balance:
@@ -346,7 +347,8 @@ class Ledger:
             if nothing is left, or less delta than that.
         """
         n, own = count("releases", releases), number("delta", delta, below=1.0)
-        return share_of(self.terms, self._open_state(), n, own)
+        share: PureDP | ApproxDP | ZCDP = lazy_import(STANDING, "share_of")(self.terms, self._open_state(), n, own)
+        return share
 
     def charge(
         self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
@@ -461,7 +463,11 @@ class Ledger:
 
     def standing_if(self, guarantee: Guarantee, *, unit: str = "") -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
-        return Standing.of_state(self.terms, after_charge(self.terms, self._open_state(), guarantee, unit=unit))
+        return self._standing(after_charge(self.terms, self._open_state(), guarantee, unit=unit))
+
+    def _standing(self, here: State) -> Standing:
+        standing: Standing = lazy_import(STANDING, "Standing").of_state(self.terms, here)
+        return standing
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
@@ -526,4 +532,4 @@ class Ledger:
         title
             Its heading; the name of the ledger if left out.
         """
-        lazy_import(PAGES, "write_ledger")(self, path, title)
+        lazy_import("shortlist.pages.ledger_page", "write_ledger")(self, path, title)

@@ -15,11 +15,11 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import ChainedGaps, best_linear, margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import to_float
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import NoisyRace
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
 from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
@@ -123,7 +123,7 @@ class TopKWithGaps(GapRace):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         finish, scale = self._race(scores, source), self._scale(scores)
-        extras = Extras(gaps=finish.gaps(), evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
+        extras = Extras(gaps=finish.gaps(), evidence=estimates.ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
         return base.Outcome(finish.indices[: self.k].tolist(), extras)
 
     def release_many(
@@ -210,8 +210,8 @@ class MeasuredTopK(GapRace):
         measurements = [
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
         ]
-        values = best_linear(measurements, gaps, self._ratio(scores))
-        margins = [margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
+        values = estimates.best_linear(measurements, gaps, self._ratio(scores))
+        margins = [estimates.margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
         return base.Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
 
     def _ratio(self, scores: Scores) -> float:
@@ -232,7 +232,7 @@ class MeasuredTopK(GapRace):
         def read(rows: Rows) -> tuple[Indices, Floats]:
             indices, gaps = rows.indices[:, : self.k], rows.gaps()
             measurements = add_noise_to_rows(numbers[indices], scale=scale, noise=LAPLACE, source=source)
-            values = best_linear(list(measurements.T), list(gaps.T), ratio)
+            values = estimates.best_linear(list(measurements.T), list(gaps.T), ratio)
             return indices, np.column_stack([gaps, *values])
 
         rows = base.Draws.of_rows(map(read, self._rows(scores, draws, source)))

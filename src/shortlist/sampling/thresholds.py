@@ -19,7 +19,7 @@ from shortlist.sampling.race import Grid, Noisy, Runner, Runners
 from shortlist.sampling.skipping import CHUNK, Layout, Maxima
 
 if TYPE_CHECKING:
-    from shortlist.estimates import GapLaw
+    from shortlist.utility.estimates import GapLaw
 
 FLOAT_ERROR = 2.0**-40
 """Relative, of float operations here; the truth is about 2^-52."""
