@@ -12,7 +12,6 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
-from shortlist._text import text_table
 from shortlist.accounting.guarantees import count, flag, number
 from shortlist.errors import bad_type, bad_value
 from shortlist.execute import histogram_from
@@ -21,6 +20,7 @@ from shortlist.mechanisms.sets import default_gamma
 from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import bound_text, chance_text, cost_text, in_full
+from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import (
     CURRENCIES,
