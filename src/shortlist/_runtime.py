@@ -22,10 +22,6 @@ class MissingPackageError(ModuleNotFoundError):
     """A package that is not installed. The text says what needs it and how to install it, and nothing else."""
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=IMPORTS.acquire, after_in_parent=IMPORTS.release, after_in_child=IMPORTS.release)
-
-
 def lazy_import(module: str, name: str) -> Any:
     """What a module has under that name. For what may never be needed, and needs a library that may not be there."""
     with IMPORTS:
@@ -43,6 +39,16 @@ class LazyModule:
         return value
 
 
+SIGNAL_CHECKS: list[Callable[[], None]] = []
+"""What raises a signal that was noted and not raised yet; empty where no command runs (`_signals`)."""
+
+
+def check_signals() -> None:
+    """Raise a signal that came while a library worked."""
+    for check in SIGNAL_CHECKS:
+        check()
+
+
 class _Process:
     token = object()
 
@@ -52,6 +58,7 @@ class _Process:
 
 
 if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=IMPORTS.acquire, after_in_parent=IMPORTS.release, after_in_child=IMPORTS.release)
     os.register_at_fork(after_in_child=_Process.renew)
 
 

@@ -13,6 +13,8 @@ import os
 import signal
 import sys
 
+from shortlist._runtime import SIGNAL_CHECKS
+
 TYPE_CHECKING = False  # that of `typing`, which takes long to import
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,6 +138,7 @@ def _nothing() -> None:
 
 
 COMMAND = Command()
+SIGNAL_CHECKS.append(COMMAND.check)
 
 
 def _reaches_us(frame: FrameType | None) -> bool:

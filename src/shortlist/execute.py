@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from shortlist.query import Query
 from shortlist.release import NOTHING_ELSE, Extras, GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import GroupedScores, Pick, Scores, as_scores, check_smallest
+
+if TYPE_CHECKING:
+    from shortlist.sources import Table, Values
 
 FEWEST_GUARDED, MOST_GUARDED = 8, 100
 """Items of a guarded list: one-shot is as good for fewer, and for more the junk takes long to count."""
@@ -329,27 +332,6 @@ def quote_query(query: Query, *, header: bool) -> tuple[Plan, int | None]:
     return plan, data.size
 
 
-class Data(Protocol):
-    """What a query is about, before it is read."""
-
-    @property
-    def size(self) -> int | None:
-        """How many candidates there are, where that is public and known by the arguments alone."""
-
-    @property
-    def note(self) -> str:
-        """What a ledger notes beside the table and its columns."""
-
-    def preview(self) -> Scores | GroupedScores | Facts | None:
-        """What is public by the arguments alone; None if these do not tell what it costs."""
-
-    def schema(self) -> Scores | GroupedScores:
-        """All that is public, by the names and types of columns too."""
-
-    def read(self, progress: Callable[[float], None] | None) -> Any:
-        """The scores."""
-
-
 @dataclass(frozen=True, slots=True)
 class InMemory:
     """Scores that are there already: of one list, or of groups."""
@@ -382,6 +364,11 @@ class InMemory:
 
     def read(self, progress: Callable[[float], None] | None) -> Scores | GroupedScores:
         return self.scores
+
+
+Data: TypeAlias = "InMemory | Table | Values"
+"""What a query is about. `preview` tells what is public by the arguments alone, `schema` what is by the names and types
+of columns too, and `read` reads the scores. `size` is how many candidates there are, where the arguments tell it."""
 
 
 def open_query(query: Query) -> tuple[Data, base.Budget]:
@@ -630,25 +617,23 @@ def warn(plan: Plan) -> None:
     epsilon = 0.0 if plan.query.allow_large else as_epsilon(plan.guarantee)
     delta = getattr(plan.share, "delta", 0.0) if plan.first.names_from_data else 0.0
     if delta > LARGE_DELTA:
-        text = Text(
+        _warn(
             f"$delta={delta:g} lets one person's own item out with that chance; "
             "write a delta well below one over the number of people"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
     if epsilon > ABSURD_EPSILON:
-        text = Text(
+        _warn(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
             "and write a smaller one; or allow_large=True if the data are public or made up"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
 
 
-def _external_stacklevel() -> int:
-    """Return the `stacklevel` of a warning of the caller that points to the line which called the package."""
-    frame, calls = sys._getframe(1), 1
+def _warn(text: str) -> None:
+    """Warn of the line that called the package."""
+    frame, calls = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
         frame, calls = frame.f_back, calls + 1
-    return calls
+    warnings.warn(PrivacyWarning(Text(text)), stacklevel=calls)
 
 
 def drop_below(release: Release, at_least: float) -> Release:

@@ -17,17 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, SupportsI
 
 import numpy as np
 
-from shortlist._arrays import (
-    Floats,
-    Frame,
-    Indices,
-    Runs,
-    Values,
-    as_labels,
-    as_values,
-    check_flag,
-    unpack,
-)
+from shortlist._arrays import Floats, Frame, Indices, Runs, Values, as_labels, as_values, check_flag, unpack
 from shortlist._runtime import forward, kind_of_words, replace_fields, set_fields
 from shortlist.errors import Text, bad_type, bad_value
 

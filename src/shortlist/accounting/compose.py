@@ -33,18 +33,8 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.curves import (
-    ULP,
-    Curves,
-    Pair,
-    Profile,
-    Renyi,
-    renyi_delta,
-    renyi_epsilon,
-    renyi_profile,
-    sum_up,
-    symmetric,
-)
+from shortlist.accounting import curves as privacy_curves
+from shortlist.accounting.curves import ULP, Curves, Pair, Profile, Renyi, renyi_delta, renyi_epsilon, sum_up
 from shortlist.exact.search import find_crossing
 
 POINTS = 2**16
@@ -404,8 +394,10 @@ def _together(joint: Charges) -> Pair:
     if len(joint) == 1 and joint[0][1] == 1:
         return _pairs_of(joint[0])[0]
     thinning, pure = thinning_total(joint), pure_total(joint)
-    half = renyi_profile(renyi_total(joint))
-    return Pair(symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure)
+    half = privacy_curves.renyi_profile(renyi_total(joint))
+    return Pair(
+        privacy_curves.symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure
+    )
 
 
 def upper_curves(

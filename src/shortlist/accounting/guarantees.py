@@ -26,21 +26,7 @@ from shortlist._arrays import Floats
 from shortlist._runtime import lazy_import
 from shortlist.accounting import compose as accountant
 from shortlist.accounting import curves as bounded
-from shortlist.accounting.curves import (
-    ULP,
-    Curves,
-    Profile,
-    Renyi,
-    gaussian,
-    pure_rho,
-    range_rho,
-    renyi_profile,
-    symmetric,
-    thin,
-    two_point,
-    two_point_renyi,
-    up,
-)
+from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, gaussian, range_rho, renyi_profile, thin, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import find_crossing
 
@@ -114,11 +100,11 @@ def approx(epsilon: float, delta: float) -> Curves:
     chance = np.array(1 / (1 + math.exp(-epsilon)))
 
     def renyi(orders: Floats) -> Floats:
-        tight = two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
+        tight = bounded.two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
         return np.minimum(np.minimum(tight, orders * rho * (1 + 1e-15)), epsilon)
 
-    rho = pure_rho(epsilon)
-    profile = thin(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
+    rho = bounded.pure_rho(epsilon)
+    profile = thin(delta, bounded.two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
     return Curves(
         renyi=renyi,
         pairs=(profile,),
@@ -133,7 +119,7 @@ def approx(epsilon: float, delta: float) -> Curves:
 def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str) -> Curves:
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
-    profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
+    profile = bounded.symmetric(lambda x: np.minimum(delta + half(x), 1.0))
     return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, by_renyi=True, why_not=why_not)
 
 
@@ -596,7 +582,7 @@ class ThinnedRange(Guarantee):
 
         law = thin(delta, gaussian(0.0))
         rho = up(Fraction(range_rho(epsilon)) * rounds)
-        return ((Curves(renyi, (symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True), 1),)
+        return ((Curves(renyi, (bounded.symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True), 1),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
-from shortlist._runtime import version
-from shortlist._signals import COMMAND
+from shortlist._runtime import check_signals, version
 from shortlist.errors import Text, bad_type, bad_value
 from shortlist.ledger import filter as rules
 from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, Currency, State, Terms
@@ -525,7 +524,7 @@ class Store(Generic[Session]):
         ApprovalNeeded
             in a ledger with approval, if no request for it was approved: the request is noted, if it is new.
         """
-        COMMAND.check()  # a signal that came while a library worked: nothing is charged then
+        check_signals()  # a signal that came while a library worked: nothing is charged then
         self.tried, terms = None, self.origin.terms
         which, waits = 0, None
 

@@ -23,8 +23,7 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from shortlist._runtime import version
-from shortlist._signals import COMMAND
+from shortlist._runtime import check_signals, version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.errors import Text, bad_value
 from shortlist.ledger import chain
@@ -384,7 +383,7 @@ def patiently(path: str, wait: float, work: Callable[[], chain.Found]) -> chain.
             failed = one
         if failed.code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
             break
-        COMMAND.check()  # a signal that came while psycopg waited: nothing was booked
+        check_signals()  # a signal that came while psycopg waited: nothing was booked
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
     raise LedgerError(Text(f"{path} {meaning(failed.code, wait)}"))

@@ -16,24 +16,8 @@ from shortlist.accounting.curves import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
 from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, neighbours
-from shortlist.ledger.filter import (
-    DIGITS,
-    HAIR,
-    ZERO,
-    Amounts,
-    Balance,
-    BudgetExceeded,
-    State,
-    Terms,
-    balance,
-    balance_left,
-    balance_of,
-    cost_of,
-    down,
-    exact_divergence,
-    fits,
-    left_of,
-)
+from shortlist.ledger import filter as rules
+from shortlist.ledger.filter import HAIR, ZERO, Amounts, BudgetExceeded, State, Terms, balance, cost_of, down, fits
 
 TINY, HUGE = 2.0**-200, 2.0**1000
 """What is left below or above is not looked for."""
@@ -148,7 +132,7 @@ def largest_charge(limits: Amounts, total: Amounts, times: int, cost: Callable[[
 
     `cost` rises with epsilon, which is what it costs by rule (a).
     """
-    left = left_of(limits, total)
+    left = rules.left_of(limits, total)
 
     def too_much(epsilon: float) -> bool:
         return not fits(limits, total + (times * cost(epsilon)).where(limits))
@@ -170,12 +154,12 @@ def epsilon_of_curve(curve: Fraction, delta: Fraction, order: float | None) -> f
         return 0.0
     if order is None:
         return ZCDP(up(curve)).epsilon_at(0.0 - up(-delta))
-    with localcontext(prec=DIGITS):
-        gain = Fraction(exact_divergence(0.0, delta, Decimal(order)))
+    with localcontext(prec=rules.DIGITS):
+        gain = Fraction(rules.exact_divergence(0.0, delta, Decimal(order)))
     return max(0.0, math.nextafter(up(curve - gain), math.inf))
 
 
-def price_text(price: Balance) -> str:
+def price_text(price: rules.Balance) -> str:
     """A cost in words, by the first rule that counts it."""
     rules = {"epsilon": price.epsilon, "rho": price.rho, "Renyi divergence": price.renyi}
     name, value = next((name, value) for name, value in rules.items() if value is not None)
@@ -189,7 +173,7 @@ def refusal(terms: Terms, before: State, cost: Amounts) -> BudgetExceeded:
     close = price.epsilon is not None and here.left and number_text(price.epsilon) == here.left_text
     digits = f" (to the last digit: {here.left!r})" if close else ""
     words = f"asked {price_text(price)}; {here}{digits}{_about_delta(terms, before, cost)}"
-    return BudgetExceeded(price, balance_of(terms, before.total), balance_left(terms, before.total), words)
+    return BudgetExceeded(price, rules.balance_of(terms, before.total), rules.balance_left(terms, before.total), words)
 
 
 def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:
@@ -222,7 +206,7 @@ def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP |
     each = Amounts(Fraction(0), Fraction(0), Fraction(delta))
     limits = terms.limits_for(here.total, each, first=not here.charges)
     total = here.total.where(limits)
-    left = left_of(limits, total)
+    left = rules.left_of(limits, total)
     if releases * each.delta > left.delta:
         most = number_text(down(left.delta / releases), up=False)
         raise bad_value(f"$delta must be at most {most} for each of {releases:,} releases: so much is left of it")
