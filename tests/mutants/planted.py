@@ -202,7 +202,7 @@ _PRIVACY = [
     _planted("accounting/curves.py", "return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)",
              "return nearest", "accounting/test_guarantees.py accounting/test_extremes.py accounting/test_composition.py",
              "costs rounded to the nearest, not up"),
-    _planted("ledger/filter.py", "return total.delta <= limits.delta and (", "return (",
+    _planted("ledger/filter.py", "return total.delta <= limits.delta and admitted", "return admitted",
              "ledger/test_filter_deltas.py", "deltas add up beyond the budget"),
     _planted("ledger/filter.py", "and (limits.delta > 0 or cost.delta == 0)", "",
              "ledger/test_filter_deltas.py", "a delta against a budget that has none"),

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist._runtime import lazy_import
+from shortlist._runtime import lazy_import, set_fields
 from shortlist.accounting import compose as accountant
 from shortlist.accounting import curves as bounded
 from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, gaussian, range_rho, renyi_profile, thin, up
@@ -70,20 +70,6 @@ def flag(name: str, value: object) -> bool:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise bad_value(f"${name} must be True or False: write ${name}=True, for example")
-
-
-def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Renyi orders, ascending, and their epsilons; one number each, or as many of the one as of the other."""
-    places, costs = _several(orders), _several(epsilons)
-    if not places or len(places) != len(costs):
-        raise ValueError("orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])")
-    pairs = sorted(
-        (number("orders", order, least=1.0, above=True), number("epsilons", cost))
-        for order, cost in zip(places, costs, strict=True)
-    )
-    if len({order for order, _ in pairs}) < len(pairs):
-        raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
-    return tuple(order for order, _ in pairs), tuple(cost for _, cost in pairs)
 
 
 def _several(value: object) -> tuple[object, ...]:
@@ -479,9 +465,19 @@ class RenyiDP(Guarantee):
     epsilons: tuple[float, ...]
 
     def __init__(self, orders: float | Sequence[float], epsilons: float | Sequence[float]) -> None:
-        places, costs = orders_with_costs(orders, epsilons)
-        object.__setattr__(self, "orders", places)
-        object.__setattr__(self, "epsilons", costs)
+        places, costs = _several(orders), _several(epsilons)
+        if not places or len(places) != len(costs):
+            raise ValueError(
+                "orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])"
+            )
+        known = {
+            number("orders", order, least=1.0, above=True): number("epsilons", cost)
+            for order, cost in zip(places, costs, strict=True)
+        }
+        if len(known) < len(places):
+            raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
+        ascending = sorted(known)
+        set_fields(self, orders=tuple(ascending), epsilons=tuple(map(known.__getitem__, ascending)))
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         orders, epsilons = np.array(self.orders), np.array(self.epsilons)

@@ -208,9 +208,9 @@ def outcome_cost(actual: Guarantee, order: float | None) -> Amounts:
 
 def fits(limits: Amounts, total: Amounts) -> bool:
     """Whether the sums respect the limits: (rule (a) or rule (b)) and delta."""
-    return total.delta <= limits.delta and (
-        _within(total.epsilon, limits.epsilon) or _within(total.curve, limits.curve)
-    )
+    rules = (total.epsilon, limits.epsilon), (total.curve, limits.curve)
+    admitted = any(one is not None and most is not None and one <= most for one, most in rules)
+    return total.delta <= limits.delta and admitted
 
 
 def has_form(limits: Amounts, cost: Amounts) -> bool:
@@ -237,7 +237,6 @@ def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> 
 
 def balance(amounts: Amounts, order: float | None, *, left: bool = False) -> Balance:
     """Amounts as floats: rounded up, or down for what is left."""
-
     to_float = down if left else up
     epsilon, curve = (None if one is None else to_float(one) for one in (amounts.epsilon, amounts.curve))
     rho, renyi = (curve, None) if order is None else (None, curve)
@@ -255,10 +254,6 @@ def _sum(first: Fraction | None, second: Fraction | None) -> Fraction | None:
     if first is None or second is None:
         return None
     return first + second if second else first  # most deltas are 0
-
-
-def _within(total: Fraction | None, limit: Fraction | None) -> bool:
-    return total is not None and limit is not None and total <= limit
 
 
 KINDS: dict[str, Callable[..., PureDP | ZCDP | ApproxDP]] = {"PureDP": PureDP, "ZCDP": ZCDP, "ApproxDP": ApproxDP}
@@ -595,11 +590,6 @@ def after_charge(terms: Terms, before: State, *guarantees: Guarantee, unit: str 
     return replace(before, total=admit(terms, before, cost)[1], charges=before.charges + 1)
 
 
-def first_admitted(terms: Terms, before: State, guarantees: tuple[Guarantee, ...]) -> Guarantee:
-    """The first of several true statements of one release that would be admitted, or else the first (Theorem 223)."""
-    return next((one for one in guarantees if _is_admitted(terms, before, one)), guarantees[0])
-
-
 def first_fitting(terms: Terms, before: State, costs: Sequence[Amounts]) -> int:
     """Which of several costs is the first that would be admitted; the first of all, if none is."""
     fitting = [place for place, cost in enumerate(costs) if sums_after(terms, before, cost)]
@@ -612,48 +602,34 @@ def clip_to_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) 
     Ten times the float 0.1 is more than 1. Whoever divides a budget into decimals means what is left of it, and a
     release that is drawn for less keeps what it was asked to keep. Nothing is booked here, and no limit is moved.
     """
-    if _is_admitted(terms, before, budget):
+    if is_admitted(terms, before, budget):
         return budget
-    less = _with_delta_left(terms, before, budget)
-    if not _is_admitted(terms, before, less):
-        less = _with_size_left(terms, before, less)
-    return less if _is_admitted(terms, before, less) else budget
-
-
-def _with_delta_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
-    """The same with the delta that is left, where that is a hair less."""
-    if isinstance(budget, PureDP):
-        return budget
-    limits = terms.limits_for(before.total, cost_of(budget, terms.order), first=not before.charges)
-    left = down(limits.delta - before.total.delta)
-    close = (1 - HAIR) * Fraction(budget.delta) <= Fraction(left) < Fraction(budget.delta)
-    return replace(budget, delta=left) if close else budget
-
-
-def _with_size_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
-    """The same with the epsilon, or the rho, that is left, where that is a hair less."""
+    less = budget
+    if not isinstance(budget, PureDP):  # the delta that is left, where that is a hair less
+        limits = terms.limits_for(before.total, cost_of(budget, terms.order), first=not before.charges)
+        left = down(limits.delta - before.total.delta)
+        if (1 - HAIR) * Fraction(budget.delta) <= Fraction(left) < Fraction(budget.delta):
+            less = replace(budget, delta=left)
     name = "rho" if isinstance(budget, ZCDP) else "epsilon"
-    whole: float = getattr(budget, name)
-    least = up((1 - HAIR) * Fraction(whole))
+    size: float = getattr(budget, name)
 
     def with_size(size: float) -> PureDP | ApproxDP | ZCDP:
         changed: dict[str, Any] = {name: size}
-        return replace(budget, **changed)
+        return replace(less, **changed)
 
     def too_much(size: float) -> bool:
-        return not _is_admitted(terms, before, with_size(size))
+        return not is_admitted(terms, before, with_size(size))
 
-    return budget if too_much(least) else with_size(bisect(too_much, least, whole, neighbours)[0])
+    if not too_much(size):
+        return less
+    least = up((1 - HAIR) * Fraction(size))
+    return budget if too_much(least) else with_size(bisect(too_much, least, size, neighbours)[0])
 
 
-def _is_admitted(terms: Terms, before: State, guarantee: Guarantee) -> bool:
+def is_admitted(terms: Terms, before: State, guarantee: Guarantee) -> bool:
+    """Whether a guarantee would be charged."""
     cost = cost_of(guarantee, terms.order)
     return has_form(terms.limits, cost) and sums_after(terms, before, cost) is not None
-
-
-def balance_of(terms: Terms, total: Amounts) -> Balance:
-    """The filter's sums, rounded up."""
-    return balance(total, terms.order)
 
 
 def balance_left(terms: Terms, total: Amounts) -> Balance:

@@ -137,7 +137,7 @@ class Reservation:
         From memory: the release stands, and must not fail if the ledger is gone by now.
         """
         ledger, terms, here = self._ledger, self._ledger.terms, self._stood
-        spent, left = rules.balance_of(terms, here.total), rules.balance_left(terms, here.total)
+        spent, left = rules.balance(here.total, terms.order), rules.balance_left(terms, here.total)
         words = str(lazy_import(STANDING, "Standing").of_state(terms, here))
         return Receipt(ledger.name, self.number, str(terms), spent, left, here.head, self.purpose, words)
 
@@ -293,7 +293,7 @@ class Ledger:
     @property
     def spent(self) -> Balance:
         """The filter's sums, rounded up."""
-        return rules.balance_of(self.terms, self._store.state().total)
+        return rules.balance(self._store.state().total, self.terms.order)
 
     @property
     def remaining(self) -> Balance:
@@ -438,7 +438,7 @@ class Ledger:
     def if_charged(self, guarantee: Guarantee, *, unit: str = "") -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
         total = rules.after_charge(self.terms, self._open_state(), guarantee, unit=unit).total
-        return rules.balance_of(self.terms, total), rules.balance_left(self.terms, total)
+        return rules.balance(total, self.terms.order), rules.balance_left(self.terms, total)
 
     def standing_if(self, guarantee: Guarantee, *, unit: str = "") -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
@@ -450,7 +450,8 @@ class Ledger:
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
-        return rules.first_admitted(self.terms, self._store.state(), guarantees)
+        here = self._store.state()
+        return next((one for one in guarantees if rules.is_admitted(self.terms, here, one)), guarantees[0])
 
     def within(self, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
         """The budget, or what is left where only rounding parts them: a tenth 0.1 of 1 is 0.09999999999999995."""

@@ -376,17 +376,15 @@ def patiently(path: str, wait: float, work: Callable[[], chain.Found]) -> chain.
     """
     until, pause = time.monotonic() + wait, PAUSES[0]
     while True:
-        failed: Failed | None = None
         try:
             return work()
-        except Failed as one:
-            failed = one
-        if failed.code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
-            break
+        except Failed as failed:
+            code = failed.code
+        if code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
+            raise LedgerError(Text(f"{path} {meaning(code, wait)}"))
         check_signals()  # a signal that came while psycopg waited: nothing was booked
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
-    raise LedgerError(Text(f"{path} {meaning(failed.code, wait)}"))
 
 
 def meaning(code: str, wait: float) -> str:

@@ -365,12 +365,8 @@ def schema_of(db: sqlite3.Connection) -> int:
 
 def upgrade(db: sqlite3.Connection) -> None:
     """Give an older file what it lacks, in the transaction of its first write. No row is touched."""
-    schema = schema_of(db)
-    if schema == 1:
-        for statement in _ADDED.values():
-            db.execute(statement)
-    if schema < SCHEMA:
-        for statement in _NEIGHBORS.values():
+    if (schema := schema_of(db)) < SCHEMA:
+        for statement in ((_ADDED if schema == 1 else {}) | _NEIGHBORS).values():
             db.execute(statement)
         db.execute(f"INSERT INTO neighbors SELECT number, relation FROM {_FIRST}")
         db.execute(f"PRAGMA user_version = {SCHEMA}")

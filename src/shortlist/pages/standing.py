@@ -56,7 +56,9 @@ class Standing:
     @classmethod
     def of_state(cls, terms: Terms, here: State) -> Self:
         """How a ledger with such `terms` stands `here`."""
-        budget, left = terms.budget, 0.0 if here.closed else largest_pure(terms, here)
+        budget, limits = terms.budget, terms.limits_for(here.total, ZERO, first=False)
+        price, total = (lambda epsilon: cost_of(PureDP(epsilon), terms.order)), here.total.where(limits)
+        left = 0.0 if here.closed else largest_charge(limits, total, 1, price)
         if isinstance(budget, ZCDP):
             booked = up(here.total.curve or Fraction(0))
             return cls("rho", booked, budget.rho, budget.delta, here.charges, left)
@@ -121,12 +123,6 @@ def _epsilon_of_charges(terms: Terms, total: Amounts) -> float:
     return min(sums)
 
 
-def largest_pure(terms: Terms, here: State) -> float:
-    """The largest epsilon of a pure charge that the filter admits now; 0 if there is none."""
-    limits = terms.limits_for(here.total, ZERO, first=False)
-    return largest_charge(limits, here.total.where(limits), 1, lambda epsilon: cost_of(PureDP(epsilon), terms.order))
-
-
 def largest_charge(limits: Amounts, total: Amounts, times: int, cost: Callable[[float], Amounts]) -> float:
     """The largest epsilon of which so many charges are admitted after these sums; 0 if there is none.
 
@@ -173,7 +169,8 @@ def refusal(terms: Terms, before: State, cost: Amounts) -> BudgetExceeded:
     close = price.epsilon is not None and here.left and number_text(price.epsilon) == here.left_text
     digits = f" (to the last digit: {here.left!r})" if close else ""
     words = f"asked {price_text(price)}; {here}{digits}{_about_delta(terms, before, cost)}"
-    return BudgetExceeded(price, rules.balance_of(terms, before.total), rules.balance_left(terms, before.total), words)
+    spent, left = balance(before.total, terms.order), rules.balance_left(terms, before.total)
+    return BudgetExceeded(price, spent, left, words)
 
 
 def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:
