@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 JOINERS = "\u200c\u200d"
@@ -64,25 +63,3 @@ def suggest(word: str, known: Iterable[str]) -> str:
     begun = [name for name in names if len(word) > 2 and name.startswith(word)]
     near = alike or get_close_matches(word, names, n=1, cutoff=0.7) or (begun if len(begun) == 1 else [])
     return f"; did you mean {near[0]!r}?" if near else ""
-
-
-SAID: dict[str, str] = {
-    "sep": "; write separator=",
-    "delimiter": "; write separator=",
-    "smallest": "; write largest=False",
-    "bottom_k": "; write top_k(..., largest=False)",
-    "median": "; write quantile(..., q=0.5)",
-}
-"""What others call it, and what to write here, where that is no near spelling."""
-
-
-def other_word(word: str, known: Iterable[str], said: Mapping[str, str] = SAID) -> str:
-    """What to write instead of a word that is not known, as the end of a sentence; empty if nobody can tell.
-
-    >>> other_word("sep", ["separator"]), other_word("itm", ["item", "user"])
-    ('; write separator=', "; did you mean 'item'?")
-    """
-    names = list(known)
-    other = said.get(word, "")
-    told = re.match(r"; write (\w+)", other)
-    return other if told is not None and told[1] in names else suggest(word, names)

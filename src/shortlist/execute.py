@@ -454,10 +454,14 @@ class Plan:
         named = scores._name([Pick(n, outcome.indices or (), outcome.by_weight) for n, outcome in enumerate(drawn)])
         listed = [n for n, names in enumerate(named) if scores.public_groups or names]
         keys = scores.groups if scores.public_groups else scores._names.keys(listed)
-        releases = {
-            key: self._release_group(scores, n, ks[n], drawn[n], named[n], secure=random.secure)
-            for key, n in zip(keys, listed, strict=True)
-        }
+        releases = {}
+        for key, n in zip(keys, listed, strict=True):
+            choice, part, items = self.choices[ks[n]], scores._group(n), None if drawn[n].indices is None else named[n]
+            cost = choice.mechanism._privacy_cost(part)
+            release = choice.mechanism._make_release(part, drawn[n], items, cost, secure=random.secure)
+            frame = scores._frame  # of the whole table: one list has no columns of the key
+            frame = release.frame if frame is None else Frame(frame.engine, frame.types[len(scores.by) :])
+            releases[key] = self.present(replace(release, frame=frame, guarantee=self.share), choice, ks[n])
         mechanism, why, *_ = self.first
         return GroupedRelease(
             releases=releases,
@@ -476,26 +480,6 @@ class Plan:
             frame=scores._frame if scores.by else None,
             item_columns=scores._template.columns,
         )
-
-    def _release_group(
-        self,
-        scores: GroupedScores,
-        n: int,
-        k: int | None,
-        outcome: base.Outcome,
-        names: list[Hashable],
-        *,
-        secure: bool,
-    ) -> Release:
-        """Return the release of a group, once its winners are named."""
-        choice, items = self.choices[k], None if outcome.indices is None else names
-        part = scores._group(n)
-        release = choice.mechanism._make_release(
-            part, outcome, items, choice.mechanism._privacy_cost(part), secure=secure
-        )
-        frame = scores._frame  # of the whole table: one list has no columns of the key
-        frame = release.frame if frame is None else Frame(frame.engine, frame.types[len(scores.by) :])
-        return self.present(replace(release, frame=frame, guarantee=self.share), choice, k)
 
     def present(self, release: Release, choice: Choice, k: int | None) -> Release:
         """Return what is shown of one list: with the reason, and without what was not asked for.

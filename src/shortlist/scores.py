@@ -794,12 +794,9 @@ class Grid:
     @property
     def in_words(self) -> str:
         """All of it, for the record: who approves a question approves this range and no other."""
-        ends = (self.point(place) if self.kind == "date" else self._text(place) for place in (0, self.size - 1))
-        step = f"{self.step} days" if self.kind == "date" else _text(self.step)
-        return "from {} to {} by {}".format(*ends, step)
-
-    def _text(self, place: int) -> str:
-        return _text(self.lower + place * self.step)
+        if self.kind == "date":
+            return f"from {self.point(0)} to {self.point(self.size - 1)} by {self.step} days"
+        return f"from {_text(self.lower)} to {_text(self.lower + (self.size - 1) * self.step)} by {_text(self.step)}"
 
     @property
     def ends(self) -> tuple[float, float, float]:

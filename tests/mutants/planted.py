@@ -267,7 +267,7 @@ _PRIVACY = [
     _planted("accounting/curves.py", "simple = np.minimum(orders * range_rho(epsilon)",
              "simple = np.minimum(orders * range_rho(epsilon) / 2",
              "accounting/test_oracles.py accounting/test_guarantees.py", "half of the Renyi divergence of bounded range"),
-    _planted("accounting/guarantees.py", "rho = pure_rho(epsilon)", "rho = range_rho(epsilon)",
+    _planted("accounting/guarantees.py", "rho = bounded.pure_rho(epsilon)", "rho = range_rho(epsilon)",
              "accounting/test_tight_zcdp.py", "every pure release at the rho of bounded range, permute-and-flip too"),
     _planted("accounting/curves.py", "top * second) + top * top * third)", "top * second))",
              "accounting/test_tight_zcdp.py", "two terms of the series, which are too small"),
