@@ -38,7 +38,7 @@ class Command:
 
     def __init__(self) -> None:
         self.begin()
-        self.clean: Callable[[], None] = _nothing
+        self.clean: Callable[[], None] = lambda: None
         """Takes away what was made for a while; whoever makes such things says how."""
         self._before: dict[int, Any] = {}
         self._unraisable = sys.unraisablehook
@@ -106,9 +106,6 @@ class Command:
         self.by = self.by or number
         self._raise(frame)
 
-    def _again(self, _number: int, frame: FrameType | None) -> None:
-        self._raise(frame)
-
     def _raise(self, frame: FrameType | None) -> None:
         """Raise, if an error reaches us from there; otherwise try again."""
         if self.phase != "working":
@@ -117,7 +114,7 @@ class Command:
             raise Stopped
         if hasattr(signal, "setitimer"):
             if signal.SIGALRM not in self._before:
-                self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._again)
+                self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda _, frame: self._raise(frame))
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
     def _lost(self, event: Any) -> None:
@@ -131,10 +128,6 @@ class Command:
         state = "nothing was booked" if self.more is None else self.more()
         self.phase = "ending"
         _write(f"shortlist: stopped; {state}\n")
-
-
-def _nothing() -> None:
-    """While the command is loaded nothing was made yet."""
 
 
 COMMAND = Command()

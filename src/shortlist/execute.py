@@ -341,22 +341,6 @@ class InMemory:
     size = None
     note = ""
 
-    @classmethod
-    def of(cls, query: Query) -> InMemory:
-        source, written = query.source, query.written
-        scores: Scores | GroupedScores
-        if isinstance(source, list | tuple) and source and isinstance(source[0], Scores | list | tuple | np.ndarray):
-            scores = GroupedScores._of_vectors(source, query.parallel, written)  # type: ignore[arg-type]
-        elif query.parallel:
-            raise TypeError("parallel is for a list of score lists: leave it out")
-        elif not isinstance(source, GroupedScores):
-            scores = as_scores(source, **written)
-        elif written:
-            raise TypeError(f"{', '.join(written)}: already said by the scores of the groups; give it to count")
-        else:
-            scores = source
-        return cls(scores if query.largest else scores._negate())
-
     def preview(self) -> Scores | GroupedScores:
         return self.scores
 
@@ -373,15 +357,23 @@ of columns too, and `read` reads the scores. `size` is how many candidates there
 
 def open_query(query: Query) -> tuple[Data, base.Budget]:
     """Return (what it is about, what it may cost: where a ledger has a hair less than that, what it has)."""
-    ledger = query.ledger
+    ledger, source, written = query.ledger, query.source, query.written
     base.check_ledger(ledger)
+    is_list = not query.is_table and isinstance(source, list | tuple) and len(source) > 0
+    has_lists = is_list and isinstance(source[0], Scores | list | tuple | np.ndarray)
+    if query.parallel and not has_lists:
+        raise TypeError("parallel is for a list of score lists: leave it out")
     data: Data
     if query.is_table:
         data = lazy_import("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
-        if query.parallel:
-            raise TypeError("parallel is for a list of score lists: leave it out")
+    elif has_lists:
+        data = InMemory(GroupedScores._of_vectors(source, query.parallel, written))  # type: ignore[arg-type]
+    elif isinstance(source, GroupedScores) and written:
+        raise TypeError(f"{', '.join(written)}: already said by the scores of the groups; give it to count")
     else:
-        data = InMemory.of(query)
+        data = InMemory(source if isinstance(source, GroupedScores) else as_scores(source, **written))
+    if isinstance(data, InMemory) and not query.largest:
+        data = InMemory(data.scores._negate())
     budget: base.Budget
     if query.delta is None and query.call != "keys":
         budget = base.check_budget(query.epsilon, query.budget)

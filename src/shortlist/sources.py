@@ -198,8 +198,8 @@ class Values:
         if grouping is None:
             return empty
         return GroupedScores._of(
-            empty, lambda group: empty, names=None, keys=line.keys, by=grouping.by, per_user=grouping.per_user,
-            frame=line.frame, size=line.grid.size,
+            empty, lambda group: empty, line.keys, by=grouping.by, groups_per_user=grouping.per_user,
+            _frame=line.frame, _listed=line.grid.size,
         )  # fmt: skip
 
 

@@ -473,7 +473,9 @@ class Store(Generic[Session]):
     A kind of store says how a transaction is run, and how it reads and writes rows.
     """
 
-    __slots__ = ("origin", "path", "seen", "tried", "wait")
+    __slots__ = ("name", "origin", "path", "seen", "tried", "wait")
+    name: str
+    """In short: the name of the file, or of the ledger on its server."""
     origin: Origin
     path: str
     seen: State
@@ -484,8 +486,6 @@ class Store(Generic[Session]):
 
     if TYPE_CHECKING:
 
-        @property
-        def name(self) -> str: ...
         def find(self, token: str) -> LedgerEntry | None: ...
         def _read(self, work: Callable[[Session, State], Found]) -> Found: ...
         def _write(self, work: Write[Session], *, number: int = 0, closed: bool = False) -> State: ...

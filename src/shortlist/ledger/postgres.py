@@ -78,12 +78,6 @@ class Address:
             raise bad_value(f"$path must be the address of a server as libpq has them: {EXAMPLE}")
         return cls(names[0], {**PATIENCE, **options})
 
-    @property
-    def says_where(self) -> bool:
-        """Whether it names its host and its database itself, and leaves neither to variables or to a service file."""
-        here = self._options
-        return bool((here.get("host") or here.get("hostaddr")) and here.get("dbname") and not here.get("service"))
-
     def login(self) -> dict[str, Any]:
         """What psycopg is told, with the password. Nobody else is."""
         return {**self._options, "application_name": "shortlist"}
@@ -592,7 +586,7 @@ class PostgresStore(Store[Session]):
 
     def __init__(self, address: Address, wait: float) -> None:
         self._address, self._lines = address, Lines(address)
-        self.path, self.wait, self.tried = str(address), wait, None
+        self.path, self.name, self.wait, self.tried = str(address), address.name, wait, None
         self.origin, self.seen, self._number = self._patiently(self._first_look)
 
     @classmethod
@@ -613,11 +607,6 @@ class PostgresStore(Store[Session]):
             except LedgerError:  # a role that may not
                 raise old from None
         return cls(address, wait)
-
-    @property
-    def name(self) -> str:
-        """The name of the ledger on its server."""
-        return self._address.name
 
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash, or that this token became; if none did, none ever will."""
@@ -801,7 +790,9 @@ def move(source: str, url: str, wait: float) -> str:
     if on_server(source) or not on_server(url):
         raise ValueError("move takes a ledger's file and the address of a server: move q4.db postgresql://...")
     address = Address.of(url)
-    if not address.says_where:  # the same call, made again, must not go to another server than the first one
+    here = address.login()
+    if not ((here.get("host") or here.get("hostaddr")) and here.get("dbname")) or here.get("service"):
+        # the same call, made again, must not go to another server than the first one
         raise ValueError(f"move takes an address with its host and database written out: {EXAMPLE}")
     book, making, target = SqliteStore(chain.check_path(source), wait), Making(address, wait), str(address)
     book.verify(None)

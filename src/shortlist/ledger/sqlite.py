@@ -544,13 +544,8 @@ class SqliteStore(chain.Store[Connection]):
     __slots__ = ()
 
     def __init__(self, path: str, wait: float) -> None:
-        self.path, self.wait, self.tried = path, wait, None
+        self.path, self.name, self.wait, self.tried = path, os.path.basename(path), wait, None
         self.origin, self.seen = in_transaction(path, self._first_look, wait=wait)
-
-    @property
-    def name(self) -> str:
-        """The name of the file, without its folder."""
-        return os.path.basename(self.path)
 
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash."""

@@ -232,12 +232,12 @@ def scores_of(engine: Aggregate, plan: Plan, unit: str, table: str) -> Scores | 
     return GroupedScores._of(
         scores,
         lambda group: scores._with_content(content(group)),
-        names=histogram,
-        keys=None if plan.groups is None else map(plain_key, plan.groups),
+        None if plan.groups is None else map(plain_key, plan.groups),
         by=grouping.by,
-        per_user=grouping.per_user,
-        frame=engine.frame,
-        size=sizes.pop() if len(sizes) == 1 else None,
+        groups_per_user=grouping.per_user,
+        _names=histogram,
+        _frame=engine.frame,
+        _listed=sizes.pop() if len(sizes) == 1 else None,
     )
 
 

@@ -210,11 +210,9 @@ class LowerBound:
 
 
 @dataclass(frozen=True, slots=True)
-class UpperBound:
+class UpperBound(LowerBound):
     """score <= `value` with this confidence, in the sense of the `caveat`."""
 
-    value: float
-    confidence: float
     caveat: str = CAVEAT.replace("above", "below").replace("far below", "far above")
 
 
