@@ -69,11 +69,10 @@ def mark_pickles(kind: Any) -> None:
 class OfAnotherVersion:
     """In place of a class that has moved: a pickle that asks for it is an old one."""
 
-    def __new__(cls) -> NoReturn:
+    def __new__(cls, *_: object) -> NoReturn:
         raise ValueError(REFUSED)
 
-    def __setstate__(self, state: object) -> NoReturn:
-        raise ValueError(REFUSED)
+    __setstate__ = __new__
 
 
 # a pickle finds the guarantees of 0.1.0 where they were, or it would end before anybody could say why

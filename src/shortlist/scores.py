@@ -100,11 +100,6 @@ class Sensitivity:
         largest = max(high for _, high in spans)
         return cls(given, monotone, neighbours, spans, largest, max(high - low for low, high in spans))
 
-    def allows(self, moves: Iterable[int | Fraction]) -> bool:
-        """Return whether one person can move the scores by these amounts, one for each score."""
-        amounts = list(moves)
-        return any(all(low <= amount <= high for amount in amounts) for low, high in self.spans)
-
 
 _sensitivity_of_float = lru_cache(Sensitivity.of)
 """The same, remembered; for floats alone, since True is no sensitivity and would be found as 1.0."""

@@ -370,7 +370,9 @@ def plans(charges: Charges, small: float = 0.0, *, renyi: bool = True) -> list[l
     joint = [charge for charge in charges if charge[0].joint]
     if not joint:
         return [apart]
-    covers = [[*apart, _together(joint)]] if renyi or apart or not _by_renyi(joint) else []
+    # one pair for all of them may say no more than the sum of their Renyi curves
+    by_renyi = len(joint) > 1 or joint[0][1] > 1 or joint[0][0].by_renyi
+    covers = [[*apart, _together(joint)]] if renyi or apart or not by_renyi else []
     in_blocks = [(charge, charge[0].blocks) for charge in joint if charge[0].blocks is not None]
     if in_blocks:
         largest, blocks = max(in_blocks, key=lambda item: item[0][1] * item[0][0].pure ** 2)
@@ -382,11 +384,6 @@ def plans(charges: Charges, small: float = 0.0, *, renyi: bool = True) -> list[l
 def _pairs_of(charge: tuple[Curves, int]) -> list[Pair]:
     curves, times = charge
     return [Pair(profile, times, curves.pure) for profile in curves.pairs]
-
-
-def _by_renyi(joint: Charges) -> bool:
-    """Whether the one pair for all of them says no more than the sum of their Renyi curves."""
-    return len(joint) > 1 or joint[0][1] > 1 or joint[0][0].by_renyi
 
 
 def _together(joint: Charges) -> Pair:
