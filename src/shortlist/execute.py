@@ -150,9 +150,10 @@ def choose_method(request: Request) -> tuple[str, str]:
     pure, many = isinstance(budget, PureDP), "for an ordered list of this length"
     if request.gaps:
         return "gaps", "gaps were requested, and a pure budget releases them with the list at no extra cost"
-    if _favours_histogram(request):
+    most = request.most if request.public and (request.ordered or request.values) else None
+    if most is not None and request.size >= histogram_from(most, pure=pure, values=request.values):
         return "histogram", (
-            f"NoisyHistogram: each user counts for at most {request.most} items, so noise on every count is "
+            f"NoisyHistogram: each user counts for at most {most} items, so noise on every count is "
             f"smaller than noise for {k} selected items; order and values cost nothing extra"
         )
     if request.values:
@@ -203,32 +204,22 @@ def _choose_unlisted(request: Request) -> tuple[str, str]:
         return "names-choice", (
             f"NamesChoice, because no public list was given: a tenth of the budget chooses between {heights}"
         )
-    if k == 1:
-        return "limited-domain", "LimitedDomainTopK, the default for one item if no public list was given"
-    if request.ordered:
-        return "limited-domain", "LimitedDomainTopK, the default for an ordered list if no public list was given"
+    if k == 1 or request.ordered:
+        wanted = "one item" if k == 1 else "an ordered list"
+        return "limited-domain", f"LimitedDomainTopK, the default for {wanted} if no public list was given"
     return "limited-domain", (
         "LimitedDomainTopK, because k is too large for sets. Counting rows with sl.count lowers the threshold"
     )
 
 
-def _favours_histogram(request: Request) -> bool:
-    """Return whether noise on every capped count is smaller than what an order, or values, cost by selection.
-
-    Values are measured with noise for k counts there. An order costs exponential noise of scale k R / epsilon,
-    against Laplace noise of scale m Delta / epsilon; beyond pure budgets Gumbel noise of variance
-    pi^2 k R^2 / (48 rho), against Gaussian noise of m Delta^2 / (2 rho). For a set alone selection needs less.
-    """
-    if request.most is None or not request.public or not (request.ordered or request.values):
-        return False
-    pure = isinstance(request.budget, PureDP)
-    return request.size >= histogram_from(request.most, pure=pure, values=request.values)
-
-
 def histogram_from(most: int, *, pure: bool, values: bool = False) -> int:
     """Return the least k for which a noisy histogram answers, if a user counts for `most` items (Algorithm 222).
 
-    With values k >= m; for an order k >= sqrt(2) m under a pure budget and k >= 8 m / 3 under others.
+    From there on noise on every capped count is smaller than what an order, or values, cost by selection. Values are
+    measured with noise for k counts there: k >= m. An order costs exponential noise of scale k R / epsilon, against
+    Laplace noise of scale m Delta / epsilon: k >= sqrt(2) m. Beyond pure budgets it costs Gumbel noise of variance
+    pi^2 k R^2 / (48 rho), against Gaussian noise of m Delta^2 / (2 rho): k >= 8 m / 3. For a set alone selection
+    needs less.
     """
     if values:
         return most
