@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from shortlist._arrays import check_flag
-from shortlist._runtime import set_fields
-from shortlist._text import other_word
+from shortlist._runtime import lazy_import, set_fields
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import ScoresOptions
@@ -205,5 +204,5 @@ def _unknown(name: str) -> TypeError:
     calls = OPTIONS[name].calls if name in OPTIONS else ()
     if "top_k" in calls and "select" not in calls:
         return bad_type(f"{name} is not for select, which releases one winner: write top_k(..., ${name}=...)")
-    near = other_word(name, [one.name for one in options_of("top_k")])
+    near = lazy_import("shortlist.pages.calls", "other_word")(name, [one.name for one in options_of("top_k")])
     return TypeError(f"{name} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")

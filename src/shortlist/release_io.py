@@ -32,10 +32,11 @@ from shortlist.accounting.guarantees import (
     ThinnedRange,
 )
 from shortlist.errors import bad_type
-from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
-from shortlist.release import NUMBER_COLUMNS
+from shortlist.pages.texts import NUMBER_COLUMNS
+from shortlist.release import Extras, Release
+from shortlist.utility.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 
 DEEPEST = 8
 """Tuples in tuples in a label."""
@@ -475,16 +476,12 @@ def write_release(release: Any) -> str:
     return json_line(GROUPED_RELEASE.write(values), strict=True)
 
 
-def read_release(text: object) -> dict[str, Any]:
-    """Return the arguments of a release from its JSON; those of its `extras` in a dictionary of their own."""
-    arguments: dict[str, Any] = RELEASE.read_text(text, _arguments_of)
-    return arguments
-
-
-def read_groups(text: object) -> dict[str, Any]:
-    """Return the arguments of a grouped release; `releases` are pairs of a key and the arguments of its release."""
-    arguments: dict[str, Any] = GROUPED_RELEASE.read_text(text, _arguments_of_groups)
-    return arguments
+def read_release(kind: Any, text: object) -> Any:
+    """Return a release, or a grouped one, of this class from its JSON."""
+    if issubclass(kind, Mapping):
+        content = GROUPED_RELEASE.read_text(text, _arguments_of_groups)
+        return kind(**content | {"releases": {key: Release(**one) for key, one in content["releases"]}})
+    return kind(**RELEASE.read_text(text, _arguments_of))
 
 
 def _arguments_of(content: dict[str, Any]) -> dict[str, Any]:
@@ -494,7 +491,7 @@ def _arguments_of(content: dict[str, Any]) -> dict[str, Any]:
             raise Damaged("balance: there is no receipt that it belongs to")
         content["receipt"] = replace(content["receipt"], balance=balance)
     _check_agreement(content | extras)
-    return content | {"extras": extras}
+    return content | {"extras": Extras(**extras)}
 
 
 def _arguments_of_groups(content: dict[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from itertools import pairwise
 from typing import Any, Self
 
 from shortlist import release_io as io
-from shortlist._text import terminal_safe, text_table
+from shortlist._text import terminal_safe
 from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
+from shortlist.pages.texts import text_table
 from shortlist.pages.theme import html_table
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
 from shortlist.release_io import json_line, path_text, write_text

@@ -28,9 +28,10 @@ from shortlist.cli.app import in_options
 from shortlist.ledger.ledger import on_server
 from shortlist.mechanisms.registry import METHODS
 from shortlist.pages.summary import notes_in_words, why_in_words
+from shortlist.pages.texts import FIGURES
 from shortlist.privacy import ZCDP, ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
 from shortlist.query import OPTIONS, options_of
-from shortlist.release import FIGURES, GroupedRelease, Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.release_io import csv_table, metadata_path, write_table
 from shortlist.scores import read_bound
 from shortlist.tables.files import files_at

@@ -16,11 +16,11 @@ from shortlist._arrays import Floats
 from shortlist._runtime import set_fields
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import ChainedGaps, best_linear, margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import to_float
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import NoisyRace
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
 from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
@@ -110,7 +110,7 @@ class TopKWithGaps(GapRace):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         finish, scale = self._race(scores, source), self._scale(scores)
-        extras = Extras(gaps=finish.gaps(), evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
+        extras = Extras(gaps=finish.gaps(), evidence=estimates.ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
         return base.Outcome(finish.indices[: self.k].tolist(), extras)
 
 
@@ -184,8 +184,8 @@ class MeasuredTopK(GapRace):
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
         ]
         ratio = (selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2  # of the variances
-        values = best_linear(measurements, gaps, float(ratio))
-        margins = [margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
+        values = estimates.best_linear(measurements, gaps, float(ratio))
+        margins = [estimates.margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
         return base.Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
 
 

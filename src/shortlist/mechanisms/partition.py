@@ -16,7 +16,6 @@ from shortlist._runtime import lazy_import, present, set_fields
 from shortlist._text import about
 from shortlist.accounting.guarantees import count
 from shortlist.errors import bad_value
-from shortlist.estimates import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.geometric import PublicCoin, public_coin
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
@@ -24,6 +23,7 @@ from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
 from shortlist.mechanisms import base, unknown_domain, utility
 from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
@@ -168,7 +168,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         """The standard deviation of the noise on a sum, in people. Public."""
         if self._coin is None:
             return float(self._bar.sigma)
-        return geometric_margin(self._coin.noises()[0]).error
+        return estimates.geometric_margin(self._coin.noises()[0]).error
 
     @property
     def _cap(self) -> Cap:
@@ -248,10 +248,10 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         order = sorted(shuffle(len(sums), WordStream(source)), key=lambda i: -sums[i])
         return order if self.k is None else order[: self.k]
 
-    def _margin(self, noise: KeyNoise) -> Margin:
+    def _margin(self, noise: KeyNoise) -> estimates.Margin:
         if isinstance(noise, GeometricKeys):
-            return geometric_margin(noise.noise)
-        return gaussian_margin(self._bar.sigma, self._cap.grid)
+            return estimates.geometric_margin(noise.noise)
+        return estimates.gaussian_margin(self._bar.sigma, self._cap.grid)
 
     def _measure(self, scores: Scores, places: list[int], source: Source) -> base.Outcome:
         """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
@@ -259,7 +259,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         deviation = self._measuring_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
         order = self._rank(counts, source)
-        margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
+        margins = [estimates.gaussian_margin(deviation, Fraction(1))] * len(order)
         fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
         notes = (self._words(self.bar), f"values are people who hold the name, measured afresh{fewer}")
         values = [float(counts[i]) for i in order]

@@ -12,7 +12,6 @@ from typing import ClassVar, Literal, NoReturn, Self, Unpack
 
 import numpy as np
 
-from shortlist import estimates
 from shortlist._arrays import check_flag
 from shortlist._runtime import set_fields, this_process
 from shortlist.accounting.curves import up
@@ -23,6 +22,7 @@ from shortlist.exact.reals import NoisyScore, nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import base, utility
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ExPost, Guarantee, Ledger, PureDP
 from shortlist.release import Extras
 from shortlist.sampling import race

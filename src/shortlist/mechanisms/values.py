@@ -13,7 +13,6 @@ import numpy as np
 from shortlist._arrays import Runs, Values
 from shortlist._runtime import present, set_fields
 from shortlist.errors import bad_value
-from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
 from shortlist.exact.reals import floor_of, floor_to_float
 from shortlist.exact.search import bisect
@@ -23,6 +22,7 @@ from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offe
 from shortlist.mechanisms.race import NoisyRace
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
@@ -116,7 +116,11 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         noisy, finish = self.noise(scores), self._race(scores, source)
         values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
-        one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
+        one = (
+            estimates.whole_laplace_margin(noisy.scale)
+            if noisy.noise is LAPLACE
+            else estimates.gaussian_margin(noisy.scale, ONE)
+        )
         extras, way = Extras(values=values, margins=[one] * len(values)), "low" if scores._negated else "high"
         note = f"whoever is on the list because its noise was {way} is shown too {way}"
         return base.Outcome(finish.indices.tolist(), extras, (note,))
@@ -282,7 +286,9 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         if self.k <= FEW or not half:  # the least of all deltas has no half
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         rate = gaussian_rate(float(rest), half)  # nearly: it is certified where it is taken
-        if self.k * rate * math.log(20) <= NORMAL * math.sqrt(self.k) * float(rest):  # a delta that is too small
+        if self.k * rate * math.log(20) <= estimates.NORMAL * math.sqrt(self.k) * float(
+            rest
+        ):  # a delta that is too small
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certify_rate(rest, half))
 
@@ -323,10 +329,10 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         counts = numbers.astype(np.int64)
         return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
 
-    def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> Margin:
+    def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> estimates.Margin:
         if parts.epsilon is None:
-            return gaussian_margin(scale, Fraction(1) if whole else None)
-        return pure_margin(scale, whole=whole)
+            return estimates.gaussian_margin(scale, Fraction(1) if whole else None)
+        return estimates.pure_margin(scale, whole=whole)
 
     success_probability = utility.success_probability
     quality = utility.quality

@@ -14,15 +14,15 @@ from shortlist._text import terminal_safe
 from shortlist.accounting.curves import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
-from shortlist.ledger.filter import HAIR, ZERO, Standing, down
 from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
 from shortlist.pages.theme import caution_in, document, facts, meter, page_safe, price_in, risk_box, table, warning
 from shortlist.release_io import csv_table, path_text, write_text
 
 if TYPE_CHECKING:
     from shortlist.ledger.chain import LedgerEntry
-    from shortlist.ledger.filter import State, Terms
+    from shortlist.ledger.filter import Terms
     from shortlist.ledger.ledger import Ledger
+    from shortlist.pages.standing import Standing
 
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
@@ -244,35 +244,3 @@ def cost_in_words(entry: LedgerEntry, *, rho: bool) -> str:
         "refund": f"{cost} given back, of entry {entry.refund_of}",
     }
     return words.get(entry.kind, cost)
-
-
-DELTA = "\ndelta: "
-"""How the line about delta begins."""
-
-
-def describe_ledger(terms: Terms, closed: str, here: State) -> str:
-    """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
-    standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
-    stands = "; ".join(
-        filter(None, [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words])
-    )
-    return f"{stands}{DELTA}{delta}" if delta else stands
-
-
-def _describe_delta(terms: Terms, here: State) -> str:
-    """How much of its delta a ledger still gives to answers that need one; empty if it has none, or is closed."""
-    budget, share = terms.budget, terms.limits.delta
-    if isinstance(budget, PureDP) or not budget.delta or here.closed:
-        return ""
-    limits, whole = terms.limits_for(here.total, ZERO, first=False), Fraction(budget.delta)
-    left, all_of_it = limits.delta - here.total.delta, number_text(budget.delta)
-    part = number_text(down(share), up=False)
-    other = f"the other {number_text(up(whole - share))} lets many small charges add up to less"
-    if 0 < share < whole and not here.charges:
-        return f"names from the data need one: the first charge may have all of {all_of_it}, later ones {part}; {other}"
-    if left < HAIR * whole:
-        return f"none of {all_of_it} is left for answers that need one, as names from the data do"
-    amount = number_text(down(left), up=False)
-    if limits.delta < whole:
-        return f"{amount} is left of the {part} for answers that need one, as names from the data do; {other}"
-    return f"{amount} is left of {all_of_it} for answers that need one, as names from the data do"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from unicodedata import bidirectional
 
 from shortlist._runtime import MissingPackageError
-from shortlist._text import terminal_safe, width
+from shortlist._text import terminal_safe
 from shortlist.errors import PrivacyWarning
 from shortlist.pages.summary import (
     bound_text,
@@ -25,6 +25,7 @@ from shortlist.pages.summary import (
     in_short,
     quantile_in_words,
 )
+from shortlist.pages.texts import width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shortlist._runtime import version
-from shortlist._text import LEAD, OVER, terminal_safe
+from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.errors import bad_type
 from shortlist.pages import summary
 from shortlist.pages.summary import as_sentence
+from shortlist.pages.texts import LEAD, OVER
 from shortlist.pages.theme import caution_in, document, facts, meter, page_safe, price_in, risk_box, sources, warning
 from shortlist.release_io import label_text, path_text, write_text
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shortlist._text import LEAD, OVER, terminal_safe
+from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon, number
 from shortlist.errors import Text
 
@@ -330,13 +330,6 @@ def disagree(release: Release) -> bool:
     ranked = release.ordered and release.q is None and release.answers is None  # quantiles and questions have no ranks
     values = list(release.values or ()) if ranked else []
     return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
-
-
-def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:
-    """The same columns of texts, with what the gaps are leads over in place of "gap", where that is one thing."""
-    over = {type(one.evidence).__name__ == "ThresholdGaps" for one in lists if one.gaps is not None}
-    head = "gap" if len(over) != 1 else OVER if over.pop() else LEAD
-    return {head if name == "gap" and head not in shown else name: cells for name, cells in shown.items()}
 
 
 def came(release: Release | GroupedRelease) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._arrays import find_frame_library
-from shortlist._text import text_table
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, within
@@ -19,6 +18,7 @@ from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.sets import GuardedTopK, OneShot, budget_with_rounds, share_of
 from shortlist.pages.plots import plot_comparison
+from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
 from shortlist.planning.rows import Contestant, contestants, curves

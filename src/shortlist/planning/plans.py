@@ -12,7 +12,6 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
-from shortlist._text import text_table
 from shortlist.accounting.guarantees import count, flag, number
 from shortlist.errors import bad_type, bad_value
 from shortlist.execute import histogram_from
@@ -20,6 +19,7 @@ from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
 from shortlist.mechanisms.sets import default_gamma
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import bound_text, chance_text, cost_text, in_full
+from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import (
     CURRENCIES,

@@ -18,7 +18,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.skipping import Layout, Maxima
 
 if TYPE_CHECKING:
-    from shortlist.estimates import GapLaw
+    from shortlist.utility.estimates import GapLaw
 
 FLOAT_ERROR = 2.0**-40
 """Relative, of float operations here; the truth is about 2^-52."""

@@ -23,8 +23,8 @@ from shortlist._text import terminal_safe
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.pages import ledger_page
-from shortlist.pages.ledger_page import DELTA
 from shortlist.pages.release_page import release_page, share_of_budget
+from shortlist.pages.standing import DELTA
 from shortlist.pages.summary import caution, in_short, percent, quantile_in_words, risk
 from shortlist.pages.theme import asset, page
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, Standing

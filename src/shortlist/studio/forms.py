@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.curves import number_text
 from shortlist.api import Quote
-from shortlist.ledger.filter import balance_of, charge_amounts, price_text
+from shortlist.ledger.filter import balance, countable_costs
+from shortlist.pages.standing import price_text
 from shortlist.privacy import ApproxDP, Ledger, PureDP
 from shortlist.studio import inputs
 from shortlist.studio.inputs import Folder, open_ledger, read_field
@@ -240,7 +241,7 @@ class Offer(NamedTuple):
         terms, before = ledger.terms, ledger.standing
         charge = ledger.with_room(self.quote.charge, self.quote.guarantee)
         after = ledger.standing_if(charge, unit=f"{self.question.unit} (add-remove)")
-        price = price_text(balance_of(terms, charge_amounts(terms, charge).where(terms.limits)))
+        price = price_text(balance(countable_costs(terms, (charge,))[0][1].where(terms.limits), terms.order))
         whole, so_far = number_text(after.of), number_text(after.booked)
         counts = price.startswith(f"{after.currency} ")  # by which rule the ledger counts depends on the charge
         of = f"of the {whole} in {name}" if counts else f"from {name}, whose budget is {after.currency} {whole}"

@@ -260,8 +260,8 @@ def scores_of(aggregate: Aggregate, source: object = "") -> Scores | GroupedScor
     )
     sizes = set(plan.sizes or ())
     return _group_scores(
-        scores, plan, lambda group: scores._with_content(content(group)), names=histogram, frame=aggregate.frame,
-        size=sizes.pop() if len(sizes) == 1 else None,
+        scores, plan, lambda group: scores._with_content(content(group)), _names=histogram, _frame=aggregate.frame,
+        _listed=sizes.pop() if len(sizes) == 1 else None,
     )  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def votes_of(plan: Plan, frame: Frame | None = None, source: object = "") -> Sco
     facts: dict[str, Any] = {"monotone": True, "public": True, "unit": question.unit, "frame": frame}
     content, words = Votes(question.grid, nothing, nothing), question.in_words(source)
     empty = Scores._of_table(content, sensitivity=question.share, source=words, **facts)
-    return _group_scores(empty, plan, lambda group: empty, names=None, frame=frame, size=question.grid.size)
+    return _group_scores(empty, plan, lambda group: empty, _frame=frame, _listed=question.grid.size)
 
 
 def split_by_group(groups: Indices, places: Indices, weights: Indices, number: int) -> list[Placed]:
@@ -301,7 +301,7 @@ def _group_scores(scores: Scores, plan: Plan, make: Callable[[int], Scores], **f
     if grouping is None:
         return scores
     keys = None if plan.groups is None else map(plain_key, plan.groups)
-    return GroupedScores._of(scores, make, keys=keys, by=grouping.by, per_user=grouping.per_user, **facts)
+    return GroupedScores._of(scores, make, keys, by=grouping.by, groups_per_user=grouping.per_user, **facts)
 
 
 ENGINES: dict[str, tuple[str, str]] = {
