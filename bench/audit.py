@@ -24,7 +24,7 @@ from shortlist.audit.attack import (
     source_of,
     target_of,
 )
-from shortlist.audit.entries import audit_of
+from shortlist.audit.entries import entry_of
 from shortlist.audit.events import read_many
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
@@ -155,7 +155,7 @@ def _box(mechanism: Any, monotone: bool) -> str:
 
 
 def _one_by_one(mechanism: Any) -> bool:
-    how = audit_of(mechanism)
+    how = entry_of(mechanism)
     return how is not None and how.one_by_one
 
 

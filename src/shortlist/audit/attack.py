@@ -26,7 +26,7 @@ from shortlist._text import suggest
 from shortlist.accounting.guarantees import count, number
 from shortlist.audit import events
 from shortlist.audit.certified.base import Point
-from shortlist.audit.entries import audit_of, makers
+from shortlist.audit.entries import entry_of, makers
 from shortlist.audit.events import Event, Sample
 from shortlist.audit.prove import Sensitivity, check_moves, lines, neighbours, on_a_line, steps_of, with_two_votes
 from shortlist.errors import bad_value
@@ -113,7 +113,7 @@ def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
         near = suggest(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
         raise ValueError(f"{name!r} is not known{near}")
     entry, build = known[name]
-    return build(entry.audited.k if k is None else k, budget)
+    return build(entry.k if k is None else k, budget)
 
 
 def function_in(place: str) -> Callable[..., object]:
@@ -173,7 +173,7 @@ def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivi
 
 def inputs_of(subject: object) -> str:
     """Return the kind of its inputs, as its entry states it; anybody's function takes scores."""
-    how = audit_of(subject)
+    how = entry_of(subject)
     return "scores" if how is None else how.inputs
 
 
@@ -196,7 +196,7 @@ def source_of(seed: int | None) -> Source:
 
 def many_releases(mechanism: Mechanism, **facts: Any) -> Target:
     """Return a target that draws many releases at a time."""
-    how, mechanism = audit_of(mechanism), with_two_votes(mechanism)
+    how, mechanism = entry_of(mechanism), with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = scores_of(mechanism, x, **facts)
@@ -256,7 +256,7 @@ def _function(function: Callable[..., Any]) -> Target:
 
 def default_size(subject: object) -> int:
     """How many scores to try: enough for k winners and two losers, or for a guard to exist."""
-    k, how = getattr(subject, "k", None), audit_of(subject)
+    k, how = getattr(subject, "k", None), entry_of(subject)
     if how is not None and how.size is not None:
         return how.size(subject)
     return max(3, (k or 1) + 2) if isinstance(k, int) else 3
@@ -266,7 +266,7 @@ def default_pairs(
     subject: object, d: int, *, monotone: bool = False, sensitivity: Sensitivity = 1
 ) -> Iterator[tuple[Point, Point]]:
     """Yield neighbors to try, the most telling first: few special ones, then all those of a small box."""
-    inputs, how = inputs_of(subject), audit_of(subject)
+    inputs, how = inputs_of(subject), entry_of(subject)
     if inputs == "histograms":
         yield from _histograms(d)
         return

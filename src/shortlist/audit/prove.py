@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from itertools import combinations_with_replacement, product
-from pkgutil import resolve_name
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,8 +18,8 @@ from flint import ctx
 
 from shortlist._arrays import Floats
 from shortlist.accounting import compose as accountant
-from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw, round_outward, round_up
-from shortlist.audit.entries import Audited, audit_of
+from shortlist.audit.certified.base import PRECISION, Entry, Law, Point, RealLaw, round_outward, round_up
+from shortlist.audit.entries import entry_of
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
@@ -66,7 +65,7 @@ def _whole(number: Any) -> Any:
 
 def check_moves(subject: object, sensitivity: Sensitivity) -> None:
     """Refuse a sensitivity where neighbors are people who come or go: these move each count by 1, whatever it says."""
-    how = audit_of(subject)
+    how = entry_of(subject)
     if how is not None and how.inputs != "scores" and sensitivity not in (1, (0, 1)):
         raise bad_value(
             f"{type(subject).__name__} is tried on counts of people, with one more: leave $sensitivity= out"
@@ -350,13 +349,13 @@ def certify(mechanism: Mechanism, scores: Scores) -> AnyLaw:
 
 def _enumerate(subject: object, question: object) -> Any:
     """Return the distribution that the entry of its kind names, in interval arithmetic."""
-    law = resolve_name(_how(subject).law)
+    law = _how(subject).law
     with ctx.workprec(PRECISION):
         return law(subject, question)
 
 
-def _how(subject: object) -> Audited:
-    how = audit_of(subject)
+def _how(subject: object) -> Entry:
+    how = entry_of(subject)
     if how is None:
         raise ValueError(
             f"no certified distribution is known for {type(subject).__name__}; use sl.audit, which only draws"

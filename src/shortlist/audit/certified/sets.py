@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import (
-    Law,
-    add,
-    choice_law,
-    choice_with_guard,
-    noise_name,
-    ordered_law,
-    power,
-    rational,
-    set_law,
-)
+from shortlist.audit.certified import base
+from shortlist.audit.certified.base import Entry, Law, add, choice_law, noise_name, ordered_law, power, rational
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
@@ -108,7 +99,7 @@ def law_of_guarded_set(mechanism: GuardedTopK, scores: Scores) -> Law:
     junk = {y for y in u if _is_junk(*_class(y, ranks), k, rho)}
     law, left = (_switch if budget == "ZCDP" else _race_guard)(u, junk, _hazard(k, len(x)))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
-    after = set_law(x, k, noise_name(one_shot.noise), one_shot.scale)
+    after = base.set_law(x, k, noise_name(one_shot.noise), one_shot.scale)
     chances |= {(y, "one-shot"): left * p for y, p in after.items()}
     if mirrored:
         chances = {(tuple(i for i in range(len(x)) if i not in y), used): p for (y, used), p in chances.items()}
@@ -117,7 +108,7 @@ def law_of_guarded_set(mechanism: GuardedTopK, scores: Scores) -> Law:
 
 def _race_guard(u: Utilities, junk: Sets, hazard: Fraction) -> tuple[list[arb], arb]:
     """(P[each set wins], P[the guard does]): its score is tau above the weight of the junk (Definition 72)."""
-    return choice_with_guard(list(u.values()), arb(rational(TAU)) + _weight(u, junk).log(), hazard)
+    return base.choice_with_guard(list(u.values()), arb(rational(TAU)) + _weight(u, junk).log(), hazard)
 
 
 def _switch(u: Utilities, junk: Sets, _: Fraction) -> tuple[list[arb], arb]:
@@ -237,7 +228,7 @@ def law_of_guarded_list(mechanism: GuardedListTopK, scores: Scores) -> Law:
     else:
         crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
         guard = _heaviest(x, k, rate, _least_held(k)) + arb(rational(_tau(crowd)))
-        won, left = choice_with_guard(exponents, guard, Fraction(1, 100))
+        won, left = base.choice_with_guard(exponents, guard, Fraction(1, 100))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(lost, won, strict=True)}
     return Law(chances | {(y, "one-shot"): left * p for y, p in after.items()})
 
@@ -273,3 +264,18 @@ def _floor(value: arb) -> int:
     whole = value.floor().unique_fmpz()
     assert whole is not None, "a constant of the guard needs more precision"
     return int(whole)
+
+
+def _twice(mechanism: Any) -> int:
+    """How many scores an audit tries: with fewer there is no guard."""
+    size: int = 2 * mechanism.k
+    return size
+
+
+ENTRIES = (
+    Entry("JointTopK", joint_law, ("joint",), one_by_one=True),
+    Entry("CanonicalTopK", canonical_law, ("canonical",), one_by_one=True),
+    Entry("GuardedTopK", law_of_guarded_set, ("guarded",), relabelled=True, one_by_one=True, k=3, size=_twice),
+    Entry("OrderedCanonicalTopK", ordered_canonical_law, ("ordered-canonical",), one_by_one=True),
+    Entry("GuardedListTopK", law_of_guarded_list, ("guarded-list",), one_by_one=True, k=2, size=_twice),
+)

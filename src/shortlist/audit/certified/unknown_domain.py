@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import (
-    Law,
-    add,
-    choice_law,
-    gather,
-    independent,
-    noise_name,
-    ordered_law,
-    power,
-    rational,
-)
+from shortlist.audit.certified import base
+from shortlist.audit.certified.base import Entry, Law, add, choice_law, gather, independent, power, rational
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.partition import Branch, KeySet, NamesChoice
@@ -45,12 +36,12 @@ def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
     rate, (offset, many) = Fraction(mechanism._rates[0]), mechanism._bar
     there, c = working_list(counts, mechanism.limit)
     bar = c + 1 + offset
-    if noise_name(mechanism.noise) == "gumbel":
+    if base.noise_name(mechanism.noise) == "gumbel":
         weights = [power(rational(rate * counts[i])) for i in there]
         return Law(_peel(there, weights, many * power(rational(rate * bar)), mechanism.k))
     k = min(mechanism.k, len(there) + 1)
     lists = []
-    for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
+    for order, chance in base.ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
         ended = len(there) in order or len(order) < mechanism.k
         cut = order[: order.index(len(there))] if len(there) in order else order
         lists.append(((tuple(there[i] for i in cut), ended), chance))
@@ -213,3 +204,35 @@ def choices(branches: Sequence[Branch], rate: Fraction, counts: Sequence[int]) -
         return max(count + Fraction(number) for count, number in rows)
 
     return choice_law([-rate * bar(branch) for branch in branches], "gumbel")
+
+
+NAMES: dict[str, Any] = {"inputs": "histograms", "sees_level": True}
+ENTRIES = (
+    Entry(
+        "LimitedDomainTopK",
+        law_of_limited_domain,
+        ("limited-domain",),
+        {
+            "limited-domain": lambda k: {"limit": k + 1},
+            "limited-domain-exponential": lambda k: {"limit": k + 1, "noise": "exponential"},
+        },
+        **NAMES,
+    ),
+    Entry(
+        "CanonicalLimitedDomain",
+        canonical_limited_law,
+        ("canonical-limited-domain",),
+        {"canonical-limited-domain": {}},
+        one_by_one=True,
+        **NAMES,
+    ),
+    Entry(  # nobody may bring more labels than count
+        "KeySet",
+        keys_law,
+        ("keys",),
+        {"keys": {"k": None, "most": 3}, "keys-2": {"k": None, "most": 2}},
+        size=lambda mechanism: min(3, mechanism.most),
+        **NAMES,
+    ),
+    Entry("NamesChoice", names_choice_law, ("names-choice",), {"names-choice": {}}, one_by_one=True, **NAMES),
+)
