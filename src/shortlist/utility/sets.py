@@ -18,8 +18,7 @@ from shortlist.mechanisms.sets import negate
 from shortlist.sampling.sets import Switch, round_up
 from shortlist.scores import Scores
 from shortlist.utility import Quality, quality_by, ranks_within
-from shortlist.utility.race import OneshotDistribution, winner_probabilities, within_ranks
-from shortlist.utility.race import number_correct as number_correct_of_race
+from shortlist.utility.race import OneshotDistribution, winner_probabilities
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.sets import CanonicalTopK, GuardedRace, GuardedTopK
@@ -487,11 +486,10 @@ class Leftovers:
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the k that are left."""
-        s, losers, noise = self.gone.s, self.gone.k, self.gone.noise
-        d, (great, good) = len(s), ranks_within(np.sort(s), self.k)
+        d, (great, good) = len(self.gone.s), ranks_within(np.sort(self.gone.s), self.k)
 
         def within(head: int, reach: int) -> float:
-            return within_ranks(s, losers, max(d - reach, 0), d - head, noise)
+            return self.gone.within(max(d - reach, 0), d - head)
 
         return quality_by(
             self.gone.success,
@@ -506,9 +504,7 @@ class Leftovers:
         if not wrong:
             result[self.k] = 1.0
             return result
-        gone = number_correct_of_race(
-            self.gone.s, self.gone.k, self.gone.noise, wrong
-        )  # how many wrong ones were picked
+        gone = self.gone.number_correct(wrong)  # how many wrong ones were picked
         picked = np.arange(max(wrong - self.k, 0), min(wrong, self.gone.k) + 1)
         result[self.k - wrong + picked] = gone[picked]
         return result

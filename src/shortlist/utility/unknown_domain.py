@@ -19,7 +19,7 @@ from shortlist.exact.thresholds import canonical_offset, dummies
 from shortlist.mechanisms.base import listing
 from shortlist.scores import Scores
 from shortlist.utility import Quality, is_wanted, ranks_within
-from shortlist.utility.quadrature import Crowd, without_tilt
+from shortlist.utility.quadrature import Crowd, tilt
 from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum
 from shortlist.utility.threshold import LineRace
 
@@ -227,7 +227,7 @@ def _ringing_at_once(rates: Floats, correct: int, k: int, v: Floats) -> Floats:
     values, counts = np.unique(rates, return_counts=True)
     crowd, result = Crowd(values, counts.astype(np.float64)), np.zeros(len(v))
     for rows in rows_at_a_time(len(v), max(len(values), FEWEST)):
-        seen = without_tilt(crowd, GUMBEL, -v[rows])
+        seen = tilt(crowd, GUMBEL, -v[rows], None)
         seen.density[:, values < rates[correct - 1]] = 0.0
         around, centre = circle(seen, crowd.weights, 0, whole_law=True), np.rint(seen.chance @ crowd.weights)
         transform = spectrum(seen, crowd.weights, -centre, around.angles)
