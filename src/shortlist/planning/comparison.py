@@ -27,7 +27,7 @@ from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility.lower_bound import most_success
-from shortlist.utility.sets import GuardedSetDistribution
+from shortlist.utility.sets import guarded_set
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -265,7 +265,7 @@ def _by_rounds(mechanism: GuardedTopK, scores: Scores) -> Trace | None:
         whole, (noise, less) = budget_with_rounds(e, k, share, delta)
         one = replace(mechanism, budget=whole)
         run = one._run_with(scores, public, OneShot(noise, scores.range_sensitivity / less))
-        return whole.epsilon, GuardedSetDistribution(run, len(scores)).success()
+        return whole.epsilon, guarded_set(run, len(scores)).success()
 
     return lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at
 

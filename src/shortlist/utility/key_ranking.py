@@ -29,7 +29,7 @@ from shortlist.mechanisms.base import check_k
 from shortlist.mechanisms.partition import by_score
 from shortlist.sampling.unknown_domain import KeyNoise
 from shortlist.scores import Scores
-from shortlist.utility import Quality
+from shortlist.utility import Quality, mix
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.partition import KeySet, NamesChoice
@@ -414,8 +414,7 @@ class MixedDistribution:
     def quality(self) -> Quality:
         if any(one.kind == "keys" for one in self.mechanism.branches):
             raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
-        parts = [(p, one.quality(self.scores)) for p, one in self._ways()]
-        return Quality(*(float(sum(p * getattr(part, word) for p, part in parts)) for word in Quality.__slots__))
+        return mix((p, one.quality(self.scores)) for p, one in self._ways())
 
     def _mean(self, number: Callable[[Any], float]) -> float:
         return float(sum(p * number(one) for p, one in self._ways()))
