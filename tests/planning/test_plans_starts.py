@@ -20,9 +20,7 @@ def epsilons(**words):
 @pytest.mark.parametrize("goal", in_suite(["top", "recall", "good"], 0))
 def test_a_plan_is_the_same_wherever_its_searches_begin_and_with_a_guard_that_never_wins(goal, monkeypatch):
     quick = epsilons(goal=goal, target=0.9)
-    monkeypatch.setattr(plans.Starts, "start", lambda starts, one: (1.0, 0.7))
-    monkeypatch.setattr(plans.Starts, "add", lambda *facts: None)
-    monkeypatch.setattr(plans, "_simplest", lambda entrants: range(len(entrants)))
+    monkeypatch.setattr(plans, "first_try", lambda one, bound, last: (1.0, 0.7))
     monkeypatch.setattr(utility, "NEVER", -1.0)
     plain = epsilons(goal=goal, target=0.9)
     assert quick.keys() == plain.keys()
