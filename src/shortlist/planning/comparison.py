@@ -183,7 +183,7 @@ def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, floa
     counts = scores.values.dtype.kind != "f" and scores.monotone and scores.range_sensitivity == 1
     if not counts or k == len(scores):
         return ()
-    return tuple((epsilon, most_success(scores.values, k, epsilon)) for epsilon in grid)
+    return tuple(zip(grid, most_success(scores.values, k, grid), strict=True))
 
 
 def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[QuestionOptions]) -> float:
