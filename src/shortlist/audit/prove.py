@@ -336,22 +336,17 @@ def _align(one: _Bounds, two: _Bounds) -> tuple[_Bounds, _Bounds]:
 # Mechanisms
 
 
-def certify(mechanism: Mechanism, scores: Scores) -> AnyLaw:
-    """Return the certified distribution of what the mechanism releases on these scores.
+def certify(mechanism: Mechanism | PATE | MultiLabelPATE, scores: Scores | Point) -> AnyLaw:
+    """Return the certified distribution of what the mechanism releases on these scores, or a crowd on these counts.
 
     Raises
     ------
     ValueError
         where none is known.
     """
-    return cast(AnyLaw, _enumerate(mechanism, scores))
-
-
-def _enumerate(subject: object, question: object) -> Any:
-    """Return the distribution that the entry of its kind names, in interval arithmetic."""
-    law = _how(subject).law
+    law = _how(mechanism).law
     with ctx.workprec(PRECISION):
-        return law(subject, question)
+        return law(mechanism, scores)
 
 
 def _how(subject: object) -> Entry:
@@ -391,7 +386,7 @@ def prove_mechanism(
     check_moves(mechanism, sensitivity)
     if how.inputs == "histograms":
         monotone, free = True, True
-        pairs: Iterable[tuple[Point, Point]] = histograms(d, top)
+        pairs: Iterable[tuple[Point, Point]] = (pair for pair in neighbours(d, top, monotone=True) if min(pair[1]) >= 0)
     elif how.inputs == "line":
         votes, free = with_two_votes(mechanism), False
         law = lambda x: certify(votes, on_a_line(x))  # noqa: E731
@@ -414,7 +409,8 @@ def prove_pate(
     """Enumerate one query on all counts of so many teachers' votes, one teacher's votes replaced."""
     same = partial(alike, exchangeable=True, shift_invariant=False)
     promised = crowd.query if claim is None else claim
-    return prove(lambda counts: cast(Law, _enumerate(crowd, counts)), ballots(labels, teachers), promised, alike=same)
+    pairs = ((x, y) for x, y in neighbours(labels, teachers) if min(y) >= 0 and max(y) <= teachers)
+    return prove(lambda counts: certify(crowd, counts), pairs, promised, alike=same)
 
 
 def _remember(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Callable[[Point], AnyLaw]:
@@ -435,20 +431,6 @@ def _remember(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Cal
         return Law(dict(sorted(renamed.items())))
 
     return law_at
-
-
-def histograms(labels: int, top: int) -> Iterator[tuple[Point, Point]]:
-    """Yield all histograms with counts up to `top`, each with one more user, who may bring any labels."""
-    for x, y in neighbours(labels, top, monotone=True):
-        if min(y) >= 0:
-            yield x, y
-
-
-def ballots(labels: int, teachers: int) -> Iterator[tuple[Point, Point]]:
-    """Yield counts of votes, and what one teacher may make of them: each one more, one less, or the same."""
-    for x, y in neighbours(labels, teachers):
-        if min(y) >= 0 and max(y) <= teachers:
-            yield x, y
 
 
 def with_two_votes(mechanism: Mechanism) -> Mechanism:
