@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit.certified import unknown_domain
+from shortlist.audit import certify
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.utility import distribution
 from tests.helpers.laws import good_ranks, great_ranks, holds
@@ -42,12 +42,7 @@ def _compare(mechanism, counts, k, lists):
 @pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), CASES)
 def test_every_number_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
     mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, split=0.0)
-    lists = {
-        named: float(p)
-        for (named, _), p in unknown_domain.law_of_limited_domain(
-            mechanism, sl.Scores(counts, monotone=True)
-        ).chances.items()
-    }
+    lists = {named: float(p) for (named, _), p in certify(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
     quality = _compare(mechanism, counts, k, lists)
     assert quality.top == mechanism.success_probability(counts, monotone=True)
     assert quality.recall == mechanism.expected_recall(counts, monotone=True)
@@ -90,12 +85,7 @@ def test_draws_have_these_inclusions():
 @pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), [one for one in CASES if one[1] <= 2])
 def test_every_number_of_exponential_noise_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
     mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, noise="exponential")
-    lists = {
-        named: float(p)
-        for (named, _), p in unknown_domain.law_of_limited_domain(
-            mechanism, sl.Scores(counts, monotone=True)
-        ).chances.items()
-    }
+    lists = {named: float(p) for (named, _), p in certify(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
     _compare(mechanism, counts, k, lists)
     for i, one in enumerate(mechanism.inclusion_probabilities(counts, monotone=True)):
         assert one == pytest.approx(sum(p for named, p in lists.items() if i in named), abs=1e-9)
@@ -120,7 +110,7 @@ def test_exponential_noise_of_long_lists_and_of_none():
 @pytest.mark.parametrize("counts", [[9, 7, 7, 4, 3, 2], [9, 8, 5, 2], [3, 3, 3, 3]])
 def test_the_quality_of_canonical_sets_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
     mechanism = CanonicalLimitedDomain(k=k, epsilon=epsilon, delta=delta, limit=limit)
-    chances = unknown_domain.canonical_limited_law(mechanism, sl.Scores(counts, monotone=True)).chances
+    chances = certify(mechanism, sl.Scores(counts, monotone=True)).chances
     sets = {members: float(p) for members, p in chances.items()}
     quality, best = _compare(mechanism, counts, k, sets), sorted(counts, reverse=True)[:k]
     right = sum(p for named, p in sets.items() if sorted((counts[i] for i in named), reverse=True) == best)

@@ -200,17 +200,6 @@ _LAPLACE: Pieces = ((fmpq(0),), ({fmpq(0): arb(1), fmpq(1): arb(-1) / 2}, {fmpq(
 NAMED = {"exponential": _EXPONENTIAL, "laplace": _LAPLACE}
 
 
-def custom(knots: Sequence[int | float | Fraction], slopes: Sequence[int | float | Fraction]) -> Pieces:
-    """The survival function of `piecewise_noise(knots, slopes)`."""
-    at, fall = [rational(knot) for knot in knots], [rational(slope) for slope in slopes]
-    height, polys = fmpq(0), [ONE]
-    for place, (start, slope) in enumerate(zip(at, fall, strict=True)):
-        polys.append({slope: power(height - slope * start)})
-        if place + 1 < len(at):
-            height += slope * (at[place + 1] - start)
-    return tuple(at), tuple(polys)
-
-
 def survival(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
     """P(at + scale N > z), as a function of z."""
     knots, polys = noise
