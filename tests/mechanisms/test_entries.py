@@ -18,7 +18,7 @@ from shortlist.audit.events import read_many
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.registry import METHODS
 from shortlist.pate import PATE, MultiLabelPATE
-from shortlist.planning.rows import FACTS, ROWS, contestants, curves
+from shortlist.planning.rows import FACTS, ROWS, compared, contestants
 from shortlist.testing import seeded
 from tests.helpers.support import full_size, sized
 from tests.helpers.terminal import called
@@ -51,7 +51,8 @@ def test_every_name_is_that_of_one_thing():
     assert len(set(alone)) == len(alone)
     assert {row.method for row in ROWS} <= set(METHODS)
     pure = [one.label for one in contestants(3, "known", False) if "pure" in one.currencies]
-    assert sorted(pure) == sorted(curves())  # what is compared is planned, under the same name
+    # what is compared is planned, under the same name
+    assert sorted(pure) == sorted(one.label for one in compared(3, None))
 
 
 @every

@@ -6,7 +6,7 @@ Nothing is simulated. These numbers are functions of the scores, so they are for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,7 +21,7 @@ from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
-from shortlist.planning.rows import Contestant, contestants, curves
+from shortlist.planning.rows import compared, contestants
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import QuestionOptions, Scores, as_scores
@@ -141,41 +141,24 @@ def compare(
     'canonical'
     """
     data, size = _validate_public(scores, question), check_k(k)
-    grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
+    grid = sorted(PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon]))
     if not grid:
         raise bad_value("$epsilon must be a number or a list of numbers, for example $epsilon=[0.1, 0.3, 1.0]")
-    if not data.public:
-        return Comparison(size, tuple(_name_rows(data, size, sorted(grid), delta)))
-    if delta is not None:
-        raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
-    rows = [
-        Row(label, one, *(getattr(quality, name) for name in GOALS))
-        for label, build in curves().items()
-        for one in sorted(grid)
-        for quality in [build(size, one).quality(data)]
-    ]
-    cap = data.most if most is None else check_cap(most)
-    for one in contestants(size, "known", False, cap):
-        if one.row.needs and one.currencies == ("pure",):
-            rows += _rows_of(one, data, sorted(grid), 0.0)
-    return Comparison(size, tuple(rows), _limit(data, size, sorted(grid)))
-
-
-def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -> Iterator[Row]:
-    """Of names from the data: what is planned for them, and with their weights what needs these."""
-    if delta is None:
-        raise bad_value("these names come from the data: write the delta of the releases too, for example $delta=1e-6")
-    checked = number("delta", delta, above=True, below=0.5)
-    shared = None if scores._weights is None else scores._weights.most
-    for one in contestants(k, "unknown", False, scores.most, shared):
-        if one.one_pair:
-            yield from _rows_of(one, scores, grid, checked)
-
-
-def _rows_of(one: Contestant, scores: Scores, grid: list[float], delta: float) -> Iterator[Row]:
-    """Yield a row for each epsilon; NaN where it is not known how far it gets towards a goal."""
-    for epsilon in grid:
-        yield Row(one.label, epsilon, **dict.fromkeys(GOALS, math.nan) | dict(one.qualities(scores, epsilon, delta)))
+    if data.public:
+        if delta is not None:
+            raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
+        paid, rivals = 0.0, compared(size, data.most if most is None else check_cap(most))
+    else:
+        if delta is None:
+            raise bad_value(
+                "these names come from the data: write the delta of the releases too, for example $delta=1e-6"
+            )
+        paid = number("delta", delta, above=True, below=0.5)
+        shared = None if data._weights is None else data._weights.most
+        rivals = [one for one in contestants(size, "unknown", False, data.most, shared) if one.one_pair]
+    unknown = dict.fromkeys(GOALS, math.nan)  # where it is not known how far one gets towards a goal
+    rows = [Row(one.label, e, **unknown | dict(one.qualities(data, e, paid))) for one in rivals for e in grid]
+    return Comparison(size, tuple(rows), _limit(data, size, grid) if data.public else ())
 
 
 def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:

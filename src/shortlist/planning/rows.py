@@ -180,17 +180,10 @@ def _reach(mechanism: Any, scores: Scores, goal: Goal) -> float:
     return float(getattr(mechanism.quality(scores), goal))
 
 
-def curves() -> dict[str, Callable[[int, float], Any]]:
-    """Return what `compare` shows of a public list: what makes a mechanism of (k, pure epsilon), by its label."""
-
-    def build(row: Row) -> Callable[[int, float], Any]:
-        return lambda k, epsilon: METHODS[row.method].build(Request(k, PureDP(epsilon)))
-
-    return {
-        row.label: build(row)
-        for row in ROWS
-        if "pure" in row.currencies and row.domain == "known" and row.ks[1] > 1 and not row.needs
-    }
+def compared(k: int, most: int | None) -> list[Contestant]:
+    """Return who is compared on a public list under pure budgets, whatever k is; a histogram where there is a cap."""
+    rows = [row for row in ROWS if row.domain == "known" and row.ks[1] > 1 and (not row.needs or most is not None)]
+    return [one for row in rows for one in _contestants(row, k, most, None) if "pure" in one.currencies]
 
 
 def contestants(
