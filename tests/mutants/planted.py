@@ -410,7 +410,7 @@ _REST = [
     _planted("audit/certified/sets.py", "from shortlist.audit.certified.base import (",
              "from shortlist.mechanisms.sets import default_gamma  # noqa: F401\nfrom shortlist.audit.certified.base import (",
              "house/test_certified_alone.py", "a certified law that believes the code it is to check"),
-    _planted("audit/entries.py", "isinstance(subject, entry.kind)", "type(subject) is entry.kind",
+    _planted("audit/entries.py", "type(subject).__mro__ if kind", "[type(subject)] if kind",
              "mechanisms/test_entries.py", "a subclass with a mistake of its own is audited as if nobody knew it"),
     _planted("mechanisms/race.py", "lambda orders: k * range_renyi(e, orders)", "lambda orders: range_renyi(e, orders)",
              "mechanisms/limited_domain/test_mechanism_quick.py", "k rounds of a list are paid for as one"),

@@ -9,7 +9,7 @@ import typer
 from shortlist.audit import audit as attack
 from shortlist.audit import prove_mechanism
 from shortlist.audit.attack import default_size, function_in, mechanism_named, mechanism_names
-from shortlist.audit.entries import audit_of
+from shortlist.audit.entries import entry_of
 from shortlist.cli.output import Json, argument, echo_json, option, read_budget
 from shortlist.release_io import json_line
 
@@ -62,6 +62,6 @@ def audit(
 def _proof(mechanism: Any, monotone: bool) -> Any:
     """The box, where a certified law is known and small."""
     k = getattr(mechanism, "k", 1)
-    if audit_of(mechanism) is None or k > MOST_OUTCOMES:
+    if entry_of(mechanism) is None or k > MOST_OUTCOMES:
         return None
     return prove_mechanism(mechanism, d=min(default_size(mechanism), 6), top=1, monotone=monotone)

@@ -242,7 +242,7 @@ class GuardedListTopK(Guarded):
 
     def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
-        chance: float = utility.distribution(self, scores, question).lists.in_order()
+        chance: float = utility.distribution(self, scores, question).race.in_order()
         return chance
 
 

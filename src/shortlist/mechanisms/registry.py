@@ -1,6 +1,6 @@
 """The methods of `top_k` and `select` by name: what each builds, and which wishes it can meet.
 
-How each mechanism is described in the docs and audited stands in `shortlist.audit.entries`, what is known of a method
+How each mechanism is audited stands beside its law in `shortlist.audit.certified`, what is known of a method
 beforehand and its rows of `plan` and `compare` in `shortlist.planning.rows`, and exact distributions in
 `shortlist.utility`.
 """

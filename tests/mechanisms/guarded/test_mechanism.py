@@ -23,7 +23,7 @@ from shortlist.mechanisms.sets import junk_from, rho_of, share_of
 from shortlist.sampling import sets as module
 from shortlist.sampling.sets import prepare_guard
 from shortlist.sampling.subsets import GuardArrivalTime
-from shortlist.utility.sets import chances_with_guard, cuts_of, quality_of
+from shortlist.utility.sets import SetDistribution, chances_with_guard, cuts_of
 from tests.helpers.inside import WordStream
 from tests.helpers.support import assert_law, full_size, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
@@ -159,7 +159,7 @@ def test_utility_on_real_data_is_that_of_the_table(shared_data, name, k, epsilon
     run = present(GuardedTopK(k=k, epsilon=epsilon)._run(Scores(np.load(shared_data / f"{name}.npy"), monotone=True)))
     ranking, v = run.guard.ranking, (run.guard.low + run.guard.high) / 2
     law, guard = chances_with_guard(ranking.classes(), v, a, cuts_of(ranking))
-    found = quality_of(ranking, law)
+    found = SetDistribution(ranking, law, 0).quality()
     np.testing.assert_allclose((guard, found.top, found.recall), wanted, rtol=1e-6, atol=2e-8)
 
 

@@ -104,7 +104,7 @@ def test_what_wins_is_rarely_junk():
     for epsilon in (0.05, 0.3, 1.0):
         mechanism = GuardedListTopK(k=5, epsilon=epsilon)
         utility, plain = distribution(mechanism, scores), OrderedCanonicalTopK(k=5, epsilon=epsilon)
-        junk = float(utility.lists.number_correct()[: module.junk_size(5) + 1].sum())
+        junk = float(utility.race.number_correct()[: module.junk_size(5) + 1].sum())
         a, tau = module.SHARE, module.tau_of(5, 505)
         assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))
         assert epsilon == 1.0 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a guard

@@ -145,7 +145,7 @@ def test_junk_is_rarely_released_by_the_switch():
     scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
     for rho in (0.001, 0.5, 2.0):
         mechanism, plain = GuardedListTopK(k=5, budget=ZCDP(rho)), OrderedCanonicalTopK(k=5, budget=ZCDP(rho))
-        junk = float(distribution(mechanism, scores).lists.number_correct()[: junk_limit(5) + 1].sum())
+        junk = float(distribution(mechanism, scores).race.number_correct()[: junk_limit(5) + 1].sum())
         assert junk <= math.exp(-5) * (1 + 60 * float(mechanism._rate(scores))) ** 0.125
         assert rho > 0.001 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a switch
 
