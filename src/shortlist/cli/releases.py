@@ -120,13 +120,17 @@ LINE: dict[str, str | Own] = {
 
 One of the library's is here by its name: which commands have it, its default and its help are those of `Query`.
 """
+PLAIN = {"str | None": "TEXT", "int | None": COUNT, "float | None": NUMBER, "bool": FLAG}
+"""What stands for a value of an option of tables that is not listed, by its type: the commands have it all the same."""
+LINE |= {one.name: PLAIN[one.type] for one in OPTIONS.values()
+         if one.part == "table" and one.name not in LINE and one.type in PLAIN}  # fmt: skip
 CALLS = {"top": "top_k", "keys": "keys", "quantile": "quantile"}
 """The commands, and the functions that they call."""
 ALONE = {"one_row_each": "quantile", "smallest": "top"}
 """Options of the line that one command has."""
 NEEDED = {"top": ("source", "user", "item"), "keys": ("source", "user", "item"),
           "quantile": ("source", "value", "lower", "upper")}  # fmt: skip
-SURFACE = {name for name in LINE if name not in OPTIONS} | {"k", "epsilon", "delta", "groups", "ledger", "purpose"}
+SURFACE = {name for name in LINE if name not in OPTIONS} | {"k", "epsilon", "delta", "ledger", "purpose"}
 """Options that are no argument of the library's functions, or one that follows from several options."""
 
 
@@ -151,47 +155,37 @@ def make_parameters(command: str) -> Iterator[Parameter]:
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
-def read_groups(written: str | None, columns: int) -> list[Any] | None:
-    """The public keys, from `CH,DE,FR`, or `CH|40,DE|40` for two columns."""
-    if written is None:
-        return None
-    keys = [one.strip() for one in written.split(",")]
-    return keys if columns == 1 else [tuple(key.split(BETWEEN)) for key in keys]
-
-
 def read_clip(written: str) -> tuple[float, float]:
     """Two numbers, from `0,50`."""
     low, high = map(float, written.split(","))
     return low, high
 
 
-END = "a number or a date such as 2024-01-31"
 READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "separator": (lambda written: {"tab": "\t", "\\t": "\t"}.get(written, written), ""),
     "clip": (read_clip, "two numbers, as --clip 0,50"),
-    **dict.fromkeys(("lower", "upper", "step"), (read_bound, END)),
+    "groups": (lambda written: [one.strip() for one in written.split(",")], ""),
+    **dict.fromkeys(("lower", "upper", "step"), (read_bound, "a number or a date such as 2024-01-31")),
 }
 """How values are read that are not taken as they are, and what they must be."""
 
 
-def read_argument(name: str, written: Any) -> Any:
-    """The value of an argument of the library's function."""
-    if name in ("by", "q"):
-        return written or (None if name == "by" else 0.5)
-    if name not in READERS or written is None:
-        return written
-    read, kind = READERS[name]
-    try:
-        return read(written)
-    except ValueError:
-        raise typer.BadParameter(f"--{name} must be {kind}") from None
-
-
 def read_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the library's function."""
-    arguments = {name: read_argument(name, value) for name, value in values.items() if name not in SURFACE}
-    groups = {"groups": read_groups(values["groups"], len(values["by"] or [""]))} if "by" in values else {}
-    return arguments | groups
+    """The arguments of the library's function; groups of several columns are written `CH|40,DE|40`."""
+    arguments = {name: value for name, value in values.items() if name not in SURFACE}
+    for name, (read, kind) in READERS.items():
+        try:
+            if arguments.get(name) is not None:
+                arguments[name] = read(arguments[name])
+        except ValueError:
+            raise typer.BadParameter(f"--{name} must be {kind}") from None
+    if "q" in arguments:
+        arguments["q"] = arguments["q"] or OPTIONS["q"].default
+    if "by" in arguments:
+        by, keys = arguments["by"] or None, arguments["groups"]
+        pairs = [tuple(key.split(BETWEEN)) for key in keys] if by and by[1:] and keys is not None else keys
+        arguments |= {"by": by, "groups": pairs}
+    return arguments
 
 
 def command(name: str, run: Callable[..., None], help: str) -> Callable[..., None]:
@@ -207,7 +201,7 @@ def command(name: str, run: Callable[..., None], help: str) -> Callable[..., Non
 
 
 FILE = "shortlist.toml"
-IN_FILE = ("user", "item", "value", "separator", "unit", "ledger")
+IN_FILE = [name for name, one in OPTIONS.items() if one.lasting]
 """Options that it may hold, as texts: columns and places, never what is spent."""
 COSTS = ("epsilon", "delta", "rho", "budget", "allow_large", "yes_really")
 
@@ -226,22 +220,18 @@ def read_defaults(folder: str = ".") -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, IsADirectoryError):
-        written = None
-    if written is None:
-        raise ValueError(f'{FILE} cannot be read: it must be TOML, for example user = "user_id"')
-    return {name: _check_default(name, value) for name, value in written.items()}
-
-
-def _check_default(name: str, value: Any) -> Any:
-    if name.replace("-", "_") in COSTS:
-        raise ValueError(f"{FILE} must not say {name}: what a release costs is written where it is spent")
-    if name not in IN_FILE:
-        raise ValueError(f"{FILE} does not know {name}; it may say {', '.join(IN_FILE)}")
-    several = LINE[name] == COLUMNS
-    texts = [value] if isinstance(value, str) else value
-    if not (isinstance(value, str | list if several else str) and all(isinstance(one, str) for one in texts)):
-        raise ValueError(f"{FILE}: {name} must be text{' or a list of texts' * several}")
-    return texts if several else value
+        raise ValueError(f'{FILE} cannot be read: it must be TOML, for example user = "user_id"') from None
+    for name, value in written.items():
+        if name.replace("-", "_") in COSTS:
+            raise ValueError(f"{FILE} must not say {name}: what a release costs is written where it is spent")
+        if name not in IN_FILE:
+            raise ValueError(f"{FILE} does not know {name}; it may say {', '.join(IN_FILE)}")
+        several = LINE[name] == COLUMNS
+        texts = value if several and isinstance(value, list) else [value]
+        if not all(isinstance(one, str) for one in texts):
+            raise ValueError(f"{FILE}: {name} must be text{' or a list of texts' * several}")
+        written[name] = texts if several else value
+    return written
 
 
 def open_ledger(ledger: str | None, context: typer.Context) -> tuple[Ledger | None, Callable[[], int | None]]:
@@ -409,10 +399,8 @@ def _check_matplotlib() -> None:
         import matplotlib.pyplot as plt  # noqa: F401
     except Exception as error:
         missing = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
-    else:
-        return
-    near = "" if missing else ", and what is installed does not load"
-    raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'")
+        near = "" if missing else ", and what is installed does not load"
+        raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'") from None
 
 
 def _draw(release: Release | GroupedRelease, path: str) -> None:
