@@ -55,14 +55,10 @@ def notes_of(release: Release | GroupedRelease) -> list[str]:
     remarks = [remark for one in lists for remark in page_remarks(one) if remark != UNORDERED]
     shared = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
     notes = [*remarks, *shared, *release.notes]
-    said = (as_sentence(terminal_safe(note)) for note in notes if not _is_in(release.summary, note))
-    return list(dict.fromkeys(said))
-
-
-def _is_in(summary: str, note: str) -> bool:
-    """Whether the summary says it already, or what a name needed to come out."""
-    needs = NEEDS.search(note)
-    return note in summary or (needs is not None and needs[0].strip(" ,") in summary)
+    # The summary may say it already, or what a name needed to come out.
+    facts = [(note, needs[0].strip(" ,") if (needs := NEEDS.search(note)) else note) for note in notes]
+    said = [note for note, fact in facts if note not in release.summary and fact not in release.summary]
+    return list(dict.fromkeys(as_sentence(terminal_safe(note)) for note in said))
 
 
 LEDGER_SECONDS = 5.0
@@ -134,15 +130,11 @@ class Folder:
 
     def files(self, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
         """Names, and sizes to one digit: the exact one would count the rows."""
-        files = sorted(islice(self._walk(kinds), MOST))
-        return [{"name": name, "bytes": int(float(f"{size:.0e}"))} for name, size in files]
-
-    def _walk(self, kinds: tuple[str, ...]) -> Any:
         below = [self.root, *(Path(one.path) for one in _entries(self.root) if one.is_dir(follow_symlinks=False))]
-        for folder in below:
-            for entry in _entries(folder):
-                if entry.name.lower().endswith(kinds) and entry.is_file(follow_symlinks=False):
-                    yield str(Path(entry.path).relative_to(self.root)), entry.stat().st_size
+        entries = (one for folder in below for one in _entries(folder) if one.name.lower().endswith(kinds))
+        files = islice((one for one in entries if one.is_file(follow_symlinks=False)), MOST)
+        sizes = sorted((self.name(Path(one.path)), one.stat().st_size) for one in files)
+        return [{"name": name, "bytes": int(float(f"{size:.0e}"))} for name, size in sizes]
 
     def words(self, error: Exception) -> str:
         """What an error of ours says, in the words of the page and with the names of files as it shows them."""

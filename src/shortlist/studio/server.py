@@ -23,18 +23,6 @@ from shortlist.studio.answers import OURS, Answer, Answers, BusyError, answer_js
 from shortlist.studio.inputs import Folder
 
 
-def lost_page() -> str:
-    """For who comes with the address of a studio that has ended, such as an old bookmark. It holds no facts either."""
-    return page(
-        title="shortlist studio",
-        body=(
-            '<main><header class="top"><p class="mark">shortlist studio</p><h1>No studio has this address</h1>'
-            '<p class="lead">A studio has a new address every time it starts. The right one is in the terminal where '
-            "<code>shortlist studio</code> was started; or start it again there.</p></header></main>"
-        ),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What keeps a studio that is asked too much from locking its own user out."""
@@ -95,7 +83,13 @@ MOST_BYTES = 1 << 20
 """Of a request's body."""
 BUSY = json.dumps({"error": "the studio is busy with other connections; try again in a moment"}).encode()
 TOKEN = "refused: token"
-LOST = lost_page().encode()
+LOST = page(
+    title="shortlist studio",
+    body='<main><header class="top"><p class="mark">shortlist studio</p><h1>No studio has this address</h1>'
+    '<p class="lead">A studio has a new address every time it starts. The right one is in the terminal where '
+    "<code>shortlist studio</code> was started; or start it again there.</p></header></main>",
+).encode()
+"""For who comes with the address of a studio that has ended, such as an old bookmark. It holds no facts either."""
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -163,18 +157,13 @@ class Studio(ThreadingHTTPServer):
         """What the analyst opens. Whoever has it may spend the budget."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        return f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"
-
     def say(self, line: str) -> None:
         with self._log_lock:
             self._log(f"{time.strftime('%H:%M:%S')} {line}")
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that broke: its kind, not its words."""
-        kind = sys.exception()
-        self.say(f"connection ended: {type(kind).__name__}")
+        self.say(f"connection ended: {type(sys.exception()).__name__}")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -218,7 +207,9 @@ class Handler(BaseHTTPRequestHandler):
     def _admit(self, method: str) -> tuple[str, ...]:
         """The parts of the path after the token, if the request may come in at all."""
         hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
+        if len(hosts) != 1 or hosts[0] not in [
+            f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")
+        ]:
             raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "refused: host")
         token, route = self._parts()
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
