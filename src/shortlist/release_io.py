@@ -50,7 +50,7 @@ class Codec:
 def parse_json(text: str | bytes) -> Any:
     """What the JSON says: no key twice, no NaN, no number beyond a float."""
     try:
-        read = dict.fromkeys(("parse_constant", "parse_float", "parse_int"), _read_digits)
+        read: Any = dict.fromkeys(("parse_constant", "parse_float", "parse_int"), _read_digits)
         return json.loads(text, object_pairs_hook=_read_distinct, **read)
     except ValueError:  # not JSON, or not Unicode
         raise Damaged("it is not JSON, or was cut off") from None

@@ -108,8 +108,7 @@ def labels_of(y: Any) -> Any:
 def signs(y: Any, classes: Sequence[Any]) -> Indices:
     """1 for the second class, -1 for the first, 0 for anything else; each by itself."""
     labels = labels_of(y)
-    ways: Indices = same(labels, classes[1]).astype(np.int64) - same(labels, classes[0]).astype(np.int64)
-    return ways
+    return same(labels, classes[1]).astype(np.int64) - same(labels, classes[0]).astype(np.int64)
 
 
 def same(labels: Any, other: Any) -> Mask:
@@ -158,9 +157,8 @@ def numbers_of(X: Any) -> Any:
     nothing: an error would tell of it, and show it."""
     check_table(X)
     frame = hasattr(X, "columns") and hasattr(X, "dtypes")
-    if frame and all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes):
-        return X
-    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
+    kinds = X.dtypes if frame else [X.dtype] if isinstance(X, np.ndarray) else [None]
+    if issparse(X) or all(getattr(kind, "kind", "O") in "biuf" for kind in kinds):
         return X
     cells = np.asarray(X, dtype=object)
     numbers = np.array([[_number(cell) for cell in row] for row in cells.tolist()], np.float64).reshape(cells.shape)
@@ -582,10 +580,9 @@ def right_answers(model: Any, X: Any, labels: Any, source: Source, *, rowwise: b
     and the model itself, which may be released, sees none. A row that `predict` refuses counts as wrong.
     """
     alone = rowwise or type(model) is LogisticRegression  # ours is known to classify each row by itself
-    if alone:
-        answers = _answers(model, X)
-        if answers is not None and answers.shape == (len(labels),):
-            return int(np.count_nonzero(same(labels, answers)))
+    answers = _answers(model, X) if alone else None
+    if answers is not None and answers.shape == (len(labels),):
+        return int(np.count_nonzero(same(labels, answers)))
     right = 0
     for row in range(len(labels)):
         answers = _answers(model if alone else deepcopy(model, {id(source): source}), _safe_indexing(X, [row]))

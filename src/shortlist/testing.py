@@ -280,13 +280,12 @@ class Search:
 
     def verdict(self, before: Rows, after: Rows) -> str:
         """What this pair refutes, in words; "" if nothing. A pair that the caller's kind of table refuses is none."""
-        try:
-            for rows in (before, after):
-                self.table.back(rows)
-        except Exception:  # a value that does not fit its column
-            return ""
         answers, raised = [], []
         for rows in (before, after):
+            try:
+                self.table.back(rows)
+            except Exception:  # a value that does not fit its column
+                return ""
             try:
                 answers.append(self.scores(rows))
             except Exception as error:
@@ -331,11 +330,9 @@ class Search:
         if not rows:
             return []
         kind = rng.randrange(5)
-        if kind == 0:
-            one = rng.choice(people)
-            return [dict(row) for row in rows if row[self.user] == one]
-        if kind == 1:
-            return [dict(row) for row in rows]
+        if kind < 2:
+            one = rng.choice(people) if kind == 0 else None
+            return [dict(row) for row in rows if kind or row[self.user] == one]
         if kind == 2:
             return [dict(rng.choice(rows))] * rng.choice((1, 2, 50))
         columns = [name for name in rows[0] if name != self.user]
@@ -363,9 +360,10 @@ class Search:
         size = len(people)
         while size:
             for start in range(0, len(people), size):
-                fewer = self._without(before, after, set(people[start : start + size]))
-                if fewer[0] != fewer[1] and self.verdict(*fewer):
-                    before, after = fewer
+                gone = set(people[start : start + size])
+                one, two = ([row for row in rows if row[self.user] not in gone] for rows in (before, after))
+                if one != two and self.verdict(one, two):
+                    before, after = one, two
             people = list(dict.fromkeys(row[self.user] for row in before))
             size = min(size, len(people)) // 2 if size > 1 else 0
         common = [row for row in before if row in after]
@@ -375,10 +373,6 @@ class Search:
             if len(extra) > 1 and self.verdict(before, rest):
                 after = rest
         return before, after
-
-    def _without(self, before: Rows, after: Rows, people: set[Any]) -> tuple[Rows, Rows]:
-        present = [[row for row in rows if row[self.user] not in people] for rows in (before, after)]
-        return present[0], present[1]
 
 
 def _same(one: dict[Any, float], two: dict[Any, float]) -> bool:

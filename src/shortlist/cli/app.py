@@ -245,7 +245,7 @@ def load(arguments: list[str]) -> None:
 
 EXITS: dict[type[Exception], int] = {BudgetExceeded: 3, ApprovalNeeded: 4, OutcomeUnknown: 5}
 """Exit codes of errors; other errors of ours end with 1."""
-OURS = (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError, *EXITS)
+OURS: Any = (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError, *EXITS)
 
 
 def work() -> int:
