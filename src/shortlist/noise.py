@@ -78,7 +78,8 @@ def piecewise_noise(
         heights.append(heights[-1] + fall * (right - left))
     pieces = tuple(zip(at, slope, heights, strict=True))
     laws = (_log_survival, _log_cdf, _log_density, _decay, _quantile, _exact_quantile)
-    return Noise(name, *(_Part(pieces, law) for law in laws), kinks=tuple(map(float, at)))
+    parts: dict[str, Any] = {law.__name__[1:]: _Part(pieces, law) for law in laws}
+    return Noise(name, kinks=tuple(map(float, at)), **parts)
 
 
 def rationals(name: str, values: Sequence[int | float | Fraction]) -> list[Fraction]:

@@ -68,7 +68,8 @@ class Book:
                 raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
             if self.asked == self.queries:
                 costs = (self.cost(queries) for queries in (1, self.asked, 0))
-                raise privacy.BudgetExceeded(*(privacy.Balance(None, one.rho, None, one.delta) for one in costs))
+                price, spent, left = (privacy.Balance(None, one.rho, None, one.delta) for one in costs)
+                raise privacy.BudgetExceeded(price, spent, left)
             if ledger is not None:
                 ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
             self.teachers = teachers

@@ -301,27 +301,26 @@ class Delivery:
 
         `inputs` are the files that may not be written over.
         """
-        shown, as_json = values.get("shown"), values.get("as_json")
-        if as_json and shown not in (None, Format.json):
+        as_json, form = values["as_json"], values["shown"] or Format.table
+        if as_json and values["shown"] not in (None, Format.json):
             raise typer.BadParameter("give --json or --format, not both")
-        form = Format.json if as_json else shown or Format.table
+        form = Format.json if as_json else form
         if form is Format.parquet and sys.stdout is not None and sys.stdout.isatty():
             raise typer.BadParameter("parquet is no text: send it to a file, or give --out list.parquet")
-        files = {name: values[name] for name in FILES if values.get(name) is not None}
+        files = {name: values[name] for name in FILES if values[name] is not None}
         out = files.get("out", "")
         if not out and "report" not in files:
             output.check_shown()
         for name, path in files.items():
-            output.check_writable(
-                f"--{name}", path, FILES[name][1], [*inputs, *([out] if name == "plot" and out else [])]
-            )
+            others = [out] if name == "plot" and out else []
+            output.check_writable(f"--{name}", path, FILES[name][1], [*inputs, *others])
         if out.lower().endswith(".csv"):
             output.check_writable("--out", metadata_path(out), (".json",), inputs)
         elif out:
             check_path(os.path.realpath(out))
         if "plot" in files:
             _check_matplotlib()
-        return cls(form, bool(values.get("quiet")), files, title)
+        return cls(form, values["quiet"], files, title)
 
     def deliver(self, release: Release | GroupedRelease) -> None:
         """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second."""

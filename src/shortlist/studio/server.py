@@ -108,6 +108,12 @@ class RefusedError(Exception):
         self.status, self.word = status, word
 
 
+def refuse_if(wrong: object, status: HTTPStatus, word: str) -> None:
+    """Serve nothing to a request of which this is true."""
+    if wrong:
+        raise RefusedError(status, word)
+
+
 class Studio(ThreadingHTTPServer):
     """The server, its token and what it may answer."""
 
@@ -207,60 +213,54 @@ class Handler(BaseHTTPRequestHandler):
     def _admit(self, method: str) -> tuple[str, ...]:
         """The parts of the path after the token, if the request may come in at all."""
         hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0] not in [
-            f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")
-        ]:
-            raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "refused: host")
+        names = [f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")]
+        refuse_if(len(hosts) != 1 or hosts[0] not in names, HTTPStatus.MISDIRECTED_REQUEST, "refused: host")
         token, route = self._parts()
-        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise RefusedError(HTTPStatus.FORBIDDEN, TOKEN)
+        refuse_if(not self._is_token(token), HTTPStatus.FORBIDDEN, TOKEN)
         origins = self.headers.get_all("Origin") or []
-        own = [f"http://{hosts[0]}"]
-        if (origins or method == "POST") and origins != own:
-            raise RefusedError(HTTPStatus.FORBIDDEN, "refused: origin")
+        other = (origins or method == "POST") and origins != [f"http://{hosts[0]}"]
+        refuse_if(other, HTTPStatus.FORBIDDEN, "refused: origin")
         arrives = route == ("page",) and self.headers.get("Sec-Fetch-Mode") == "navigate"
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not arrives:
-            raise RefusedError(HTTPStatus.FORBIDDEN, "refused: site")
+        same = arrives or self.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
+        refuse_if(not same, HTTPStatus.FORBIDDEN, "refused: site")
         lengths = self.headers.get_all("Content-Length") or []
-        if method == "GET" and (lengths not in ([], ["0"]) or self.headers.get("Transfer-Encoding")):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body")
+        body = lengths not in ([], ["0"]) or self.headers.get("Transfer-Encoding")
+        refuse_if(method == "GET" and body, HTTPStatus.BAD_REQUEST, "refused: body")
         return route
+
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self.server.token.encode())
 
     def _parts(self) -> tuple[str, tuple[str, ...]]:
         """(token, route) of a path without tricks."""
-        if not self.path.startswith("/") or self.path.startswith("//") or len(self.path) > 2000:
-            raise RefusedError(HTTPStatus.FORBIDDEN, TOKEN)
+        usual = self.path.startswith("/") and not self.path.startswith("//") and len(self.path) <= 2000
+        refuse_if(not usual, HTTPStatus.FORBIDDEN, TOKEN)
         try:
             split = urlsplit(self.path)
             token, *rest = unquote(split.path, errors="strict")[1:].split("/")
         except ValueError:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: path") from None
         plain = all(part.isprintable() and part not in (".", "..") and "\\" not in part for part in rest)
-        if not rest or split.query or not plain:
-            known = hmac.compare_digest(token.encode(), self.server.token.encode())
-            word = "refused: path" if known else TOKEN
-            raise RefusedError(HTTPStatus.NOT_FOUND if known else HTTPStatus.FORBIDDEN, word)
+        tricky = not rest or split.query or not plain
+        refuse_if(tricky and self._is_token(token), HTTPStatus.NOT_FOUND, "refused: path")
+        refuse_if(tricky, HTTPStatus.FORBIDDEN, TOKEN)
         return token, tuple(rest) if rest != [""] else ("page",)
 
     def _body(self) -> dict[str, Any]:
         """A JSON object of a modest size."""
-        if self.headers.get_content_type() != "application/json":
-            raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "refused: type")
+        typed = self.headers.get_content_type() == "application/json"
+        refuse_if(not typed, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "refused: type")
         lengths = self.headers.get_all("Content-Length") or []
-        if self.headers.get("Transfer-Encoding") or len(lengths) != 1 or not lengths[0].isascii():
-            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "refused: length")
-        if not lengths[0].isdigit() or len(lengths[0]) > 12:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: length")
-        if int(lengths[0]) > MOST_BYTES:
-            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "refused: size")
-        raw = self.rfile.read(int(lengths[0]))
-        try:
+        unknown = self.headers.get("Transfer-Encoding") or len(lengths) != 1 or not lengths[0].isascii()
+        refuse_if(unknown, HTTPStatus.LENGTH_REQUIRED, "refused: length")
+        refuse_if(not lengths[0].isdigit() or len(lengths[0]) > 12, HTTPStatus.BAD_REQUEST, "refused: length")
+        refuse_if(int(lengths[0]) > MOST_BYTES, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "refused: size")
+        raw, body = self.rfile.read(int(lengths[0])), None
+        with contextlib.suppress(ValueError, RecursionError):
             body = json.loads(raw)
-        except (ValueError, RecursionError):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body") from None
-        if len(raw) != int(lengths[0]) or not isinstance(body, dict):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body")
-        return body
+        whole = len(raw) == int(lengths[0]) and isinstance(body, dict)
+        refuse_if(not whole, HTTPStatus.BAD_REQUEST, "refused: body")
+        return dict(body or {})
 
     def _refuse(self, status: HTTPStatus, word: str) -> None:
         """One word, and the connection ends: what is left of the request is not read."""
