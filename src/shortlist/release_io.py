@@ -731,16 +731,6 @@ def path_text(path: str | os.PathLike[str], example: str) -> str:
     return name
 
 
-def json_path(path: str | os.PathLike[str], example: str) -> str:
-    """A path for JSON as text; one whose ending says that it is something else is refused."""
-    name = path_text(path, example)
-    if name.lower().endswith(OTHERS):
-        raise ValueError(
-            f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
-        )
-    return name
-
-
 def resolve_target(path: str) -> str:
     """The regular file to be replaced or made, links followed.
 
@@ -812,8 +802,13 @@ def _sync(path: str, how: int) -> None:
 
 
 def save_release(release: Any, path: str | os.PathLike[str]) -> None:
-    """Write a release to a file that `load` reads."""
-    write_text(json_path(path, release.EXAMPLE), write_release(release) + "\n")
+    """Write a release to a file that `load` reads; a path whose ending says that it is something else is refused."""
+    name, example = path_text(path, release.EXAMPLE), release.EXAMPLE
+    if name.lower().endswith(OTHERS):
+        raise ValueError(
+            f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
+        )
+    write_text(name, write_release(release) + "\n")
 
 
 def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True, note: str = "") -> None:

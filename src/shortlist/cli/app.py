@@ -94,7 +94,14 @@ LEAST = re.compile(r"(?:equal to|>=)\s*(-?\d+(?:\.\d+)?)")
 
 
 def describe_usage(error: Any) -> str:
-    """What is wrong with a line, and what to write instead."""
+    """What is wrong with a line, and what to write instead; the help itself where nothing at all was written."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(error.format_message())
+    path = error.ctx.command_path if error.ctx else "shortlist"
+    return f"shortlist: {_describe_mistake(error)}\nsee `{terminal_safe(path)} -h`"
+
+
+def _describe_mistake(error: Any) -> str:
     kind, context = type(error).__name__, error.ctx
     said = terminal_safe(" ".join(str(error.format_message()).split()))
     params = context.command.get_params(context) if context else []
@@ -141,14 +148,6 @@ def _describe_missing(param: Any) -> str:
 
 def _name(param: Any) -> str:
     return str(param.metavar or param.name) if param.param_type_name == "argument" else str(param.opts[0])
-
-
-def usage_in_words(error: Any) -> str:
-    """The whole answer: what is wrong, and where to read on; the help itself where nothing at all was written."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        return str(error.format_message())
-    path = error.ctx.command_path if error.ctx else "shortlist"
-    return f"shortlist: {describe_usage(error)}\nsee `{terminal_safe(path)} -h`"
 
 
 COMMANDS = {
@@ -265,7 +264,7 @@ def work() -> int:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
         except UsageError as error:
             COMMAND.check()
-            echo_lines(without_passwords(usage_in_words(error)), err=True)
+            echo_lines(without_passwords(describe_usage(error)), err=True)
             return 2
         except MemoryError:
             return _fail("there was not enough memory; give --memory 512MB, for example")

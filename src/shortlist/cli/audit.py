@@ -40,7 +40,11 @@ def audit(
         raise typer.BadParameter(f"name a mechanism ({', '.join(mechanism_names())}), or FILE.py:FUNCTION")
     claim = read_budget(epsilon, delta, None)
     subject = function_in(name) if ":" in name else mechanism_named(name, k, claim)
-    proof = _proof(subject, monotone)
+    box: dict[str, Any] = {"d": min(default_size(subject), 6), "top": 1, "monotone": monotone}
+    small = (
+        audit_of(subject) is not None and getattr(subject, "k", 1) <= MOST_OUTCOMES
+    )  # where a certified law is known
+    proof = prove_mechanism(subject, **box) if small else None
     verdict = attack(
         subject, claim=claim, trials=trials, confidence=confidence, d=d, monotone=monotone, seed=seed, workers=workers,
         resume=resume,
@@ -57,11 +61,3 @@ def audit(
         typer.echo(str(proof) if proof is not None else "no certified distribution is known: nothing proved on a box")
     if refuted:
         raise typer.Exit(1)
-
-
-def _proof(mechanism: Any, monotone: bool) -> Any:
-    """The box, where a certified law is known and small."""
-    k = getattr(mechanism, "k", 1)
-    if audit_of(mechanism) is None or k > MOST_OUTCOMES:
-        return None
-    return prove_mechanism(mechanism, d=min(default_size(mechanism), 6), top=1, monotone=monotone)

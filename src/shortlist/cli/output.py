@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -213,14 +212,6 @@ def check_shown() -> None:
         return
     if any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0)):
         raise OSError("nobody reads the standard output any more: leave it open, or give --out list.csv")
-
-
-def forget_output() -> None:
-    """Let what is left in the buffer of a broken pipe go nowhere, or the end of the process would fail once more."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 def hold_standard_handles() -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import Parameter, Signature
@@ -371,7 +371,10 @@ class Delivery:
                 show(release)
             sys.stdout.flush()
         except BrokenPipeError:
-            output.forget_output()
+            with suppress(OSError, ValueError):  # or what is left in the buffer would fail once more at the end
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, sys.stdout.fileno())
+                os.close(nowhere)
             raise
 
 
