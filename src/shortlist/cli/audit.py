@@ -40,11 +40,9 @@ def audit(
         raise typer.BadParameter(f"name a mechanism ({', '.join(mechanism_names())}), or FILE.py:FUNCTION")
     claim = read_budget(epsilon, delta, None)
     subject = function_in(name) if ":" in name else mechanism_named(name, k, claim)
-    box: dict[str, Any] = {"d": min(default_size(subject), 6), "top": 1, "monotone": monotone}
-    small = (
-        audit_of(subject) is not None and getattr(subject, "k", 1) <= MOST_OUTCOMES
-    )  # where a certified law is known
-    proof = prove_mechanism(subject, **box) if small else None
+    proof = None
+    if audit_of(subject) is not None and getattr(subject, "k", 1) <= MOST_OUTCOMES:  # a certified law is known
+        proof = prove_mechanism(subject, d=min(default_size(subject), 6), top=1, monotone=monotone)
     verdict = attack(
         subject, claim=claim, trials=trials, confidence=confidence, d=d, monotone=monotone, seed=seed, workers=workers,
         resume=resume,
