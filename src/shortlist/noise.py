@@ -115,14 +115,12 @@ def _floats(pieces: tuple[Piece, ...], *, steep: bool = False) -> tuple[Floats, 
 def _log_survival(pieces: tuple[Piece, ...], x: Floats) -> Floats:
     start, slope, height = _floats(pieces)
     piece = np.maximum(np.searchsorted(start, x, side="right") - 1, 0)
-    result: Floats = np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
-    return result
+    return np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
 
 
 def _log_cdf(pieces: tuple[Piece, ...], x: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        result: Floats = np.log(-np.expm1(_log_survival(pieces, x)))
-    return result
+        return np.log(-np.expm1(_log_survival(pieces, x)))
 
 
 def _log_density(pieces: tuple[Piece, ...], x: Floats) -> Floats:
@@ -140,8 +138,7 @@ def _decay(pieces: tuple[Piece, ...], x: Floats) -> Floats:
 def _inverse(pieces: tuple[Piece, ...], log: Floats) -> Floats:
     start, slope, height = _floats(pieces, steep=True)
     piece = np.searchsorted(-height, -log, side="right") - 1
-    result: Floats = start[piece] + (log - height[piece]) / slope[piece]
-    return result
+    return start[piece] + (log - height[piece]) / slope[piece]
 
 
 def _quantile(pieces: tuple[Piece, ...], words: Words, level: Indices | int) -> tuple[Floats, Floats]:

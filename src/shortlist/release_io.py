@@ -334,8 +334,7 @@ _GUARANTEE = one_of("a guarantee", GUARANTEES)
 
 def _codec_of(kind: object) -> Codec:
     """Return how this kind of guarantee is written; those of tuning stand with their classes, outside the core."""
-    codec: Codec = lazy_import("shortlist.tuned", "GUARANTEE") if kind in ("Mixed", "Tuned") else _GUARANTEE
-    return codec
+    return lazy_import("shortlist.tuned", "GUARANTEE") if kind in ("Mixed", "Tuned") else _GUARANTEE
 
 
 GUARANTEE = Codec(

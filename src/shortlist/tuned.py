@@ -113,14 +113,12 @@ class NegativeBinomial:
         if not self.eta:
             return power / math.log(self.gamma)
         with np.errstate(over="ignore"):
-            values: Floats = np.expm1(self.eta * power) / math.expm1(self.eta * math.log(self.gamma))
-        return values
+            return np.expm1(self.eta * power) / math.expm1(self.eta * math.log(self.gamma))
 
     def factor(self, odds: arb) -> arb:
         """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form."""
         gamma = ball(Fraction(self.gamma))
-        ratio: arb = ((odds + gamma) / (1 + gamma * odds)) ** ball(1 + Fraction(self.eta))
-        return ratio
+        return ((odds + gamma) / (1 + gamma * odds)) ** ball(1 + Fraction(self.eta))
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
@@ -179,18 +177,15 @@ class Poisson:
 
     def hit_probability(self, d: Floats) -> Floats:
         """Return 1 - f(1 - `d`), the probability that an event of probability d is among the runs."""
-        values: Floats = -np.expm1(-self.mean * d)
-        return values
+        return -np.expm1(-self.mean * d)
 
     def log_moment(self, t: Floats) -> Floats:
         """ln f(e^`t`) for t >= 0; infinite where the series does not converge."""
-        values: Floats = self.mean * np.expm1(np.minimum(t, 700.0))
-        return np.where(t <= 700.0, values, math.inf)
+        return np.where(t <= 700.0, self.mean * np.expm1(np.minimum(t, 700.0)), math.inf)
 
     def factor(self, odds: arb) -> arb:
         """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form."""
-        ratio: arb = (ball(Fraction(self.mean)) * (odds - 1) / (odds + 1)).exp()
-        return ratio
+        return (ball(Fraction(self.mean)) * (odds - 1) / (odds + 1)).exp()
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
@@ -251,14 +246,12 @@ class Binomial:
 
     def log_moment(self, t: Floats) -> Floats:
         """ln f(e^`t`) for t >= 0; beyond e^700, where floats end, by e^t p + 1 - p <= e^t."""
-        values: Floats = self.n * np.log1p(self.p * np.expm1(np.minimum(t, 700.0)))
-        return np.where(t <= 700.0, values, self.n * t)
+        return np.where(t <= 700.0, self.n * np.log1p(self.p * np.expm1(np.minimum(t, 700.0))), self.n * t)
 
     def factor(self, odds: arb) -> arb:
         """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form."""
         rest = ball(1 - Fraction(self.p))
-        ratio: arb = ((rest + odds) / (1 + rest * odds)) ** (self.n - 1)
-        return ratio
+        return ((rest + odds) / (1 + rest * odds)) ** (self.n - 1)
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
@@ -351,8 +344,7 @@ class Capped:
             for k, chance in enumerate(chances):
                 small = small + chance * np.expm1(k * t)
                 large = np.logaddexp(large, math.log(chance) + k * t) if chance else large
-            values: Floats = np.where(len(chances) * t < 1.0, np.log1p(small), large)
-        return values
+            return np.where(len(chances) * t < 1.0, np.log1p(small), large)
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
@@ -480,8 +472,7 @@ def _tangents(renyi: Renyi) -> tuple[Floats, Floats]:
 
     def excess(z: Floats) -> Floats:
         first, second, third, fourth = terms(z)
-        values: Floats = np.stack([np.logaddexp(first, second), np.logaddexp(third, fourth)]) / less
-        return values
+        return np.stack([np.logaddexp(first, second), np.logaddexp(third, fourth)]) / less
 
     low, high = ends, ends + 80.0
     for _ in range(STEPS):

@@ -38,9 +38,8 @@ def audit(
     """
     if name is None:
         raise typer.BadParameter(f"name a mechanism ({', '.join(mechanism_names())}), or FILE.py:FUNCTION")
-    claim = read_budget(epsilon, delta, None)
-    subject = function_in(name) if ":" in name else mechanism_named(name, k, claim)
-    proof = None
+    claim, proof = read_budget(epsilon, delta, None), None
+    subject: Any = function_in(name) if ":" in name else mechanism_named(name, k, claim)
     if audit_of(subject) is not None and getattr(subject, "k", 1) <= MOST_OUTCOMES:  # a certified law is known
         proof = prove_mechanism(subject, d=min(default_size(subject), 6), top=1, monotone=monotone)
     verdict = attack(

@@ -60,6 +60,7 @@ def measurement(
         dp: Any = import_module("opendp.prelude")
     except ImportError as missing:
         raise ImportError("measurement needs OpenDP: pip install opendp") from missing
+    loss: Any
     match mechanism.guarantee:
         case PureDP(epsilon):
             measure, loss = dp.max_divergence(), epsilon
