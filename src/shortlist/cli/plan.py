@@ -57,8 +57,16 @@ def plan(
         _draw(answer, picture)
     if as_json:
         output.echo_json(json_line(answer.to_json()))
-    else:
-        _show(answer)
+        return
+    output.show_table(
+        {name: cells for name, cells in answer.texts().items() if any(cells)},
+        NUMBERS,
+        lambda: str(answer),
+        above=[("bold", answer.described)],
+        below=[("", line) for line in answer.beside()],
+        styles=["bold green"],
+        spare=[name for name in SPARE if name != answer.goal],
+    )
 
 
 def _public_counts(path: Path) -> Any:
@@ -85,19 +93,6 @@ def _draw(answer: Plan, picture: Path) -> None:
 
 SPARE = ("rho", "delta", "great", "good", "top", "recall", "gives")
 """Columns that a narrow terminal has no room for, the least needed first: no word is to be broken."""
-
-
-def _show(answer: Plan) -> None:
-    columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
-    output.show_table(
-        columns,
-        NUMBERS,
-        lambda: str(answer),
-        above=[("bold", answer.described)],
-        below=[("", line) for line in answer.beside()],
-        styles=["bold green"],
-        spare=[name for name in SPARE if name != answer.goal],
-    )
 
 
 def show_risk(

@@ -88,8 +88,7 @@ class Work:
         return job
 
     def job(self, name: str) -> PaidJob | None:
-        with self._lock:
-            return self._jobs.get(name)
+        return self._jobs.get(name)
 
     @property
     def busy(self) -> bool:
