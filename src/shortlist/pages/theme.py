@@ -13,6 +13,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from shortlist._runtime import version
@@ -53,24 +54,17 @@ def page(
     talks
         Whether it may ask the server it came from.
     """
-    code = "\n".join(asset(name) for name in scripts)
+    code, style = "\n".join(map(asset, scripts)), "\n".join(map(asset, styles))
     origin = f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'" if code else "'none'"
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {origin}; img-src data:"
-    policy += "; connect-src 'self'" if talks else ""
-    policy += "; base-uri 'none'; form-action 'none'"
-    style = "\n".join(asset(name) for name in styles)
+    talk = " connect-src 'self';" if talks else ""
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {origin}; img-src data:;{talk} base-uri 'none'"
     elements = "".join(
         f'<script type="application/json" id="{escape(name)}">{encode_json(value)}</script>\n'
         for name, value in (data or {}).items()
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f'<link rel="icon" href="data:,">\n<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n'
-        f"<body>\n{body}\n{elements}{f'<script>{code}</script>' if code else ''}\n</body>\n</html>\n"
-    )
+    script = f"<script>{code}</script>" if code else ""
+    words = {"title": escape(title), "style": style, "body": body, "elements": elements, "script": script}
+    return Template(asset("pages/page.html")).substitute(policy=f"{policy}; form-action 'none'", **words)
 
 
 def encode_json(value: Any) -> str:

@@ -18,7 +18,7 @@ from socketserver import TCPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from shortlist.pages.theme import page
+from shortlist.pages.theme import asset, page
 from shortlist.studio.answers import OURS, Answer, Answers, BusyError, answer_json
 from shortlist.studio.inputs import Folder
 
@@ -83,12 +83,7 @@ MOST_BYTES = 1 << 20
 """Of a request's body."""
 BUSY = json.dumps({"error": "the studio is busy with other connections; try again in a moment"}).encode()
 TOKEN = "refused: token"
-LOST = page(
-    title="shortlist studio",
-    body='<main><header class="top"><p class="mark">shortlist studio</p><h1>No studio has this address</h1>'
-    '<p class="lead">A studio has a new address every time it starts. The right one is in the terminal where '
-    "<code>shortlist studio</code> was started; or start it again there.</p></header></main>",
-).encode()
+LOST = page(title="shortlist studio", body=asset("studio/lost.html")).encode()
 """For who comes with the address of a studio that has ended, such as an old bookmark. It holds no facts either."""
 HEADERS = {
     "Cache-Control": "no-store",
