@@ -234,45 +234,39 @@ def read_defaults(folder: str = ".") -> dict[str, Any]:
     return written
 
 
-def open_ledger(ledger: str | None, context: typer.Context) -> tuple[Ledger | None, Callable[[], int | None]]:
-    """The ledger that pays, if one does, and a function that asks it for the entry of the charge.
+@contextmanager
+def open_ledger(ledger: str | None, context: typer.Context) -> Iterator[Ledger | None]:
+    """The ledger that pays, if one does. Where what is done inside fails after its charge, say that the charge stays.
 
     A signal that stops the command is answered by what was charged, as the file itself says.
     """
-    if ledger is None:
-        return None, lambda: None
-    book = Ledger(ledger)
-    if "MAP" in getattr(context.get_parameter_source("ledger"), "name", ""):
-        output.echo_lines(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
-    head = book.head
+    book = None if ledger is None else Ledger(ledger)
+    head = "" if book is None else book.head
+
+    def find_charge() -> int | None:
+        return None if book is None else book.booked_since(head)
 
     def say() -> str:
         try:
-            entry = book.booked_since(head)
+            entry = find_charge()
         except Exception as error:  # whatever it is, the line must be said
             return f"see `shortlist ledger show` for what was booked; it cannot be read now ({type(error).__name__})"
         return "nothing was booked" if entry is None else f"the charge was booked as entry {entry} and stays"
 
-    COMMAND.more = say
-    return book, lambda: book.booked_since(head)
-
-
-@contextmanager
-def tell_charge(charge: Callable[[], int | None]) -> Iterator[None]:
-    """Where what is done inside fails after its charge, say that the charge stays."""
+    if book is not None:
+        if "MAP" in getattr(context.get_parameter_source("ledger"), "name", ""):
+            output.echo_lines(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
+        COMMAND.more = say
     COMMAND.check()
     try:
-        yield
+        yield book
     except (BudgetExceeded, ApprovalNeeded, OutcomeUnknown):  # each says itself what was charged
         raise
     except Exception:
         COMMAND.check()  # a signal has a line of its own
-        try:
-            entry = charge()
-        except LedgerError:  # it cannot be asked
-            entry = None
-        if entry is not None:
-            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
+        with suppress(LedgerError):  # it cannot be asked
+            if find_charge() is not None:
+                typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
         raise
 
 
@@ -456,8 +450,7 @@ def _run(
     books = [] if ledger is None or on_server(ledger) else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
     inputs = [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
     delivery = Delivery.of(values, name, inputs)
-    book, charge = open_ledger(ledger, context)
-    with tell_charge(charge), output.bar() as progress:
+    with open_ledger(ledger, context) as book, output.bar() as progress:
         made = release(source, progress=progress, ledger=book, purpose=name, **arguments)
     delivery.deliver(made)
 
