@@ -168,10 +168,10 @@ def check_sensitivity(
     >>> check_sensitivity(lines, rows, user="user", monotone=True).refuted  # one person may have many lines
     True
     """
-    table = Table.of(rows)
-    if table.rows and user not in table.rows[0]:
+    known, back = read_rows(rows)
+    if known and user not in known[0]:
         raise ValueError(f"user must be a column of rows: there is no {user!r}")
-    search = Search(score, table, user, Claim.of(sensitivity, monotone, neighbours), random.Random(seed))
+    search = Search(score, known, back, user, Claim.of(sensitivity, monotone, neighbours), random.Random(seed))
     alone = search.alone()
     if alone:
         return SensitivityCheck(True, alone, None, None, 0)
@@ -179,7 +179,7 @@ def check_sensitivity(
         if search.verdict(before, after):
             before, after = search.shrink(before, after)
             finding = search.verdict(before, after)
-            return SensitivityCheck(True, finding, table.back(before), table.back(after), tried)
+            return SensitivityCheck(True, finding, back(before), back(after), tried)
     said = f"no counterexample among {tries} pairs of neighbours; that proves nothing"
     return SensitivityCheck(False, said, None, None, tries)
 
@@ -192,33 +192,23 @@ CLOSE = 1e-9
 """Relative: sums of floats in another order are no counterexample."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows as dictionaries, and the way back to the caller's own kind of table."""
+def read_rows(rows: Any) -> tuple[Rows, Callable[[Rows], Any]]:
+    """A list of dictionaries, or a frame of pandas, polars or pyarrow, as dictionaries; and the way back."""
+    if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+        return [dict(row) for row in rows], lambda table: [dict(row) for row in table]
+    with IMPORTS:
+        import narwhals as nw
+    try:
+        frame = nw.from_native(rows, eager_only=True)
+    except TypeError:
+        raise TypeError("rows must be a list of dictionaries, or a frame of pandas, polars or pyarrow") from None
+    schema, backend = frame.schema, frame.implementation
 
-    rows: Rows
-    back: Callable[[Rows], Any]
+    def back(table: Rows) -> Any:
+        columns = {name: [row[name] for row in table] for name in schema}
+        return nw.from_dict(columns, schema=dict(schema), backend=backend).to_native()
 
-    @classmethod
-    def of(cls, rows: Any) -> Table:
-        """A list of dictionaries, or a frame of pandas, polars or pyarrow."""
-        if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
-            return cls([dict(row) for row in rows], lambda table: [dict(row) for row in table])
-        with IMPORTS:
-            import narwhals as nw
-        try:
-            frame = nw.from_native(rows, eager_only=True)
-        except TypeError:
-            frame = None
-        if frame is None:
-            raise TypeError("rows must be a list of dictionaries, or a frame of pandas, polars or pyarrow")
-        schema, backend = frame.schema, frame.implementation
-
-        def back(table: Rows) -> Any:
-            columns = {name: [row[name] for row in table] for name in schema}
-            return nw.from_dict(columns, schema=dict(schema), backend=backend).to_native()
-
-        return cls(list(frame.rows(named=True)), back)
+    return list(frame.rows(named=True)), back
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,24 +256,25 @@ class Search:
     """One search: the score, the claim, the column that tells people apart, and a repeatable source of tables."""
 
     score: Score
-    table: Table
+    rows: Rows
+    back: Callable[[Rows], Any]
+    """From rows to a table of the caller's own kind."""
     user: str
     claim: Claim
     rng: random.Random
 
     def scores(self, rows: Rows) -> dict[Any, float]:
         """{candidate: score}; a list's candidates are its positions. Whatever it raises is raised."""
-        answer = self.score(self.table.back(rows))
-        if isinstance(answer, Mapping):
-            return {one: float(value) for one, value in answer.items()}
-        return {place: float(value) for place, value in enumerate(answer)}
+        answer = self.score(self.back(rows))
+        pairs = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
+        return {one: float(value) for one, value in pairs}
 
     def verdict(self, before: Rows, after: Rows) -> str:
         """What this pair refutes, in words; "" if nothing. A pair that the caller's kind of table refuses is none."""
         answers, raised = [], []
         for rows in (before, after):
             try:
-                self.table.back(rows)
+                self.back(rows)
             except Exception:  # a value that does not fit its column
                 return ""
             try:
@@ -298,8 +289,7 @@ class Search:
 
     def alone(self) -> str:
         """What is wrong with the score on one table: randomness of its own, or a look at the order of rows."""
-        rows = self.table.rows
-        first = self.scores(rows)
+        rows, first = self.rows, self.scores(self.rows)
         if not _same(first, self.scores(rows)):
             return "the score of one and the same table changes from call to call"
         orders = [rows[::-1], *(self.rng.sample(rows, len(rows)) for _ in range(4))]
@@ -309,10 +299,10 @@ class Search:
 
     def pairs(self, tries: int) -> Iterator[tuple[Rows, Rows]]:
         """Tables with people left out, and the same with one person more (or another one)."""
-        people = list(dict.fromkeys(row[self.user] for row in self.table.rows))
+        people = list(dict.fromkeys(row[self.user] for row in self.rows))
         for n in range(tries):
             present = set(people if n % 3 == 0 else self.rng.sample(people, self.rng.randint(0, len(people))))
-            base = [row for row in self.table.rows if row[self.user] in present]
+            base = [row for row in self.rows if row[self.user] in present]
             new = self._person(people)
             if self.claim.replace:
                 gone = self.rng.choice(people) if people else None
@@ -326,7 +316,7 @@ class Search:
 
     def _person(self, people: Sequence[Any]) -> Rows:
         """Rows of somebody new: a copy of a real person, everything at once, one row many times, odd numbers."""
-        rows, rng = self.table.rows, self.rng
+        rows, rng = self.rows, self.rng
         if not rows:
             return []
         kind = rng.randrange(5)
