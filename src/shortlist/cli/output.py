@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from shortlist._text import terminal_safe
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
-from shortlist.release_io import resolve_target, write_whole
+from shortlist.release_io import json_line, resolve_target, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -199,6 +199,11 @@ def echo_json(text: str) -> None:
     except UnicodeEncodeError:
         text = json.dumps(json.loads(text))
     typer.echo(text)
+
+
+def tell(facts: Mapping[str, Any], words: str, *, as_json: bool) -> None:
+    """What a command found: one JSON object for programs, or sentences."""
+    echo_json(json_line(facts)) if as_json else echo_lines(words)
 
 
 def check_shown() -> None:

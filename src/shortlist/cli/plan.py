@@ -113,9 +113,6 @@ def show_risk(
         raise ValueError("--delta must be a number from 0 to below 1, for example 1e-6")
     guarantee = output.read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
     bounds = risk(guarantee)
-    if as_json:
-        output.echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
-        return
     lines = [f"{guarantee}: {bounds}."]
     lines += [
         f"A prior probability of {percent(prior)} that the user is in the data becomes at most {percent(posterior)}."
@@ -125,4 +122,5 @@ def show_risk(
         f"An attack with a false positive rate of {rate:.0%} has a true positive rate of at most {percent(power)}."
         for rate, power in bounds.power
     ]
-    output.echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))
+    words = "\n".join([*lines, *filter(None, [caution(guarantee)])])
+    output.tell({"guarantee": str(guarantee), **asdict(bounds)}, words, as_json=as_json)

@@ -443,14 +443,8 @@ class Answers:
 def _view(job: PaidJob) -> dict[str, Any]:
     """A release under way or done, as the page shows it."""
     form, release = job.plan.question, job.release
-    facts: dict[str, Any] = {
-        "job": job.name,
-        "state": job.state,
-        "share": math.floor(100 * job.share) / 100,
-        "booked": job.booked,
-    }
-    if job.error:
-        facts["error"] = job.error
+    facts: dict[str, Any] = {"job": job.name, "state": job.state, "booked": job.booked}
+    facts |= {"share": math.floor(100 * job.share) / 100, **({"error": job.error} if job.error else {})}
     if release is not None and (receipt := release.receipt) is not None:
         facts |= {
             "k": form.k,

@@ -96,11 +96,7 @@ HEADERS = {
 
 
 class RefusedError(Exception):
-    """A request that is not served: its status, and the word for the log."""
-
-    def __init__(self, status: HTTPStatus, word: str) -> None:
-        super().__init__(word)
-        self.status, self.word = status, word
+    """A request that is not served, by its status and the word for the log."""
 
 
 def refuse_if(wrong: object, status: HTTPStatus, word: str) -> None:
@@ -179,20 +175,14 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(self.server.limits.silence)
 
     def do_GET(self) -> None:
-        self._serve("GET")
-
-    def do_POST(self) -> None:
-        self._serve("POST")
-
-    def _serve(self, method: str) -> None:
         try:
-            route = self._admit(method)
-            request = self._body() if method == "POST" else None
+            route = self._admit()
+            request = self._body() if self.command == "POST" else None
             self.server.connections.serve(self.connection, True)  # not before: a body that trickles in is no work
             answers = self.server.answers
             answer = answers.get(route) if request is None else answers.post(route, request)
         except RefusedError as error:
-            self._refuse(error.status, error.word)
+            self._refuse(*error.args)
             return
         except BusyError as error:
             answer = answer_json({"error": str(error)}, 503)
@@ -203,9 +193,11 @@ class Handler(BaseHTTPRequestHandler):
             return
         self._send(answer)
         self.server.connections.serve(self.connection, False)
-        self.server.say(f"{method} {route[0] if answer.status != 404 else 'unknown'} {answer.status}")
+        self.server.say(f"{self.command} {route[0] if answer.status != 404 else 'unknown'} {answer.status}")
 
-    def _admit(self, method: str) -> tuple[str, ...]:
+    do_POST = do_GET  # noqa: N815 - the name that the standard library asks for
+
+    def _admit(self) -> tuple[str, ...]:
         """The parts of the path after the token, if the request may come in at all."""
         hosts = self.headers.get_all("Host") or []
         names = [f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")]
@@ -213,14 +205,14 @@ class Handler(BaseHTTPRequestHandler):
         token, route = self._parts()
         refuse_if(not self._is_token(token), HTTPStatus.FORBIDDEN, TOKEN)
         origins = self.headers.get_all("Origin") or []
-        other = (origins or method == "POST") and origins != [f"http://{hosts[0]}"]
+        other = (origins or self.command == "POST") and origins != [f"http://{hosts[0]}"]
         refuse_if(other, HTTPStatus.FORBIDDEN, "refused: origin")
         arrives = route == ("page",) and self.headers.get("Sec-Fetch-Mode") == "navigate"
         same = arrives or self.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
         refuse_if(not same, HTTPStatus.FORBIDDEN, "refused: site")
         lengths = self.headers.get_all("Content-Length") or []
         body = lengths not in ([], ["0"]) or self.headers.get("Transfer-Encoding")
-        refuse_if(method == "GET" and body, HTTPStatus.BAD_REQUEST, "refused: body")
+        refuse_if(self.command == "GET" and body, HTTPStatus.BAD_REQUEST, "refused: body")
         return route
 
     def _is_token(self, text: str) -> bool:
