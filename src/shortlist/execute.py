@@ -535,10 +535,7 @@ class Plan:
 
 def make_plan(query: Query, budget: base.Budget, scores: Scores | GroupedScores | Facts) -> Plan:
     """Return what runs and what it costs. Refuse what does not fit, from public facts alone."""
-    if isinstance(scores, Facts):
-        facts = scores
-    else:
-        facts = Facts(scores.public, scores.most, scores._template._weights is not None)
+    facts = scores if isinstance(scores, Facts) else Facts(scores.public, scores.most, scores._weights is not None)
     if not isinstance(scores, GroupedScores):
         first = choose(query, facts, query.k, budget)
         mechanism, choices = first.mechanism, {query.k: first}

@@ -201,6 +201,10 @@ class Listed:
     def __reduce__(self) -> tuple[Any, ...]:
         return Listed, (self.numbers, self.labels)
 
+    @cached_property
+    def choosable(self) -> int:
+        return self.size if self.numbers.dtype.kind != "f" else int(np.count_nonzero(self.numbers > -np.inf))
+
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         labels = range(self.size) if self.labels is None else self.labels
         return list(map(labels.__getitem__, positions))
@@ -257,6 +261,8 @@ class Remote:
         """The scores by their distinct numbers."""
         return Runs.of(self.scores, self.sizes)
 
+    choosable = forward("size")
+
     @cached_property
     def numbers(self) -> Values:
         numbers = self.runs.expand()
@@ -293,10 +299,7 @@ class Votes:
 
     numbered = True
     remote = labels = weights = runs = None
-
-    @property
-    def size(self) -> int:
-        return self.grid.size
+    size = choosable = forward("grid.size")
 
     @property
     def numbers(self) -> Values:
@@ -468,6 +471,8 @@ class Scores:
     _runs: ClassVar[Runs | None] = forward("_content.runs")
     """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
     _labels: ClassVar[Sequence[Hashable] | None] = forward("_content.labels")
+    _choosable: ClassVar[int] = forward("_content.choosable")
+    """How many candidates may be chosen, those above -inf: public, as which ones they are."""
 
     _number = 1
     """How many groups there are: one list is one group."""
@@ -503,13 +508,6 @@ class Scores:
         """The scores, by their distinct numbers where they come so. Private."""
         runs = self._runs
         return self._numbers if runs is None else runs
-
-    @property
-    def _choosable(self) -> int:
-        """How many candidates may be chosen, those above -inf: public, as which ones they are."""
-        if self._names is not None or isinstance(self._content, Votes) or self._numbers.dtype.kind != "f":
-            return self._size
-        return int(np.count_nonzero(self._numbers > -np.inf))
 
     @property
     def _has_names(self) -> bool:
@@ -693,6 +691,7 @@ class GroupedScores:
     """Which pairs of data sets count as differing in one person."""
     most: ClassVar[int | None] = forward("_template.most")
     """How many candidates one person counts for in each group, at most, where that was capped."""
+    _weights: ClassVar[WeighedNames | None] = forward("_template._weights")
 
     @property
     def public_groups(self) -> bool:

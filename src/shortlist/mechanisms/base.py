@@ -175,20 +175,13 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > scores._size:
         raise bad_value(f"$k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if scores.numbered and not _at_least(scores._numbers, k):
+    if scores.numbered and scores._numbers.dtype.kind == "f":
+        short, values = k, scores._numbers
+        for start in range(0, len(values), 1 << 16):  # no further than needed
+            short -= int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
+            if short <= 0:
+                return
         raise bad_value(f"$k={k} is more than the candidates that may be chosen (those above -inf)")
-
-
-def _at_least(values: Values, k: int) -> bool:
-    """Whether at least k values are above -inf, looking no further than needed."""
-    if values.dtype.kind != "f":
-        return True
-    count = 0
-    for start in range(0, len(values), 1 << 16):
-        count += int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
-        if count >= k:
-            return True
-    return False
 
 
 def check_public_scores(scores: Scores) -> None:

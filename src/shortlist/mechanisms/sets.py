@@ -252,6 +252,7 @@ def worth_delta(k: int) -> Fraction:
     return Fraction(7, 5) if k < 8 else Fraction(6, 5)
 
 
+@lru_cache
 def rate_of(budget: base.Budget) -> Fraction:
     """The epsilon that the sets are drawn with."""
     return Fraction(range_beside_switch(budget, SLOPE) if isinstance(budget, ZCDP) else budget.epsilon)
@@ -380,24 +381,22 @@ class GuardedTopK(Guarded):
     def _canonical(self) -> CanonicalTopK:
         return canonical_of(self.k, self.budget)
 
-    def _check(self, scores: Scores) -> None:
-        base.check_known_candidates(scores, self.k)
-        public = self._guarding(scores)
-        if public is not None:
-            self._one_shot(scores, public.k, public.d)  # a budget that nothing fits is refused before it is booked
-
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.budget, self.charge)
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        counted = distinct_scores(scores) if self.k > 2 else None
-        if counted is not None and self.k <= scores._choosable // 2:
-            return self._draw_by_runs(scores, counted, source)
-        run = self._run(scores)
-        if run is None:
+        public = self._guarding(scores)
+        if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        picked, used = run.draw(source)
-        return base.Outcome(picked.tolist(), used)
+        counted, fallback = distinct_scores(scores), self._one_shot(scores, public.k, public.d)
+        if counted is None or self.k > public.d // 2:
+            picked, used = self._run_with(scores, public, fallback).draw(source)
+            return base.Outcome(picked.tolist(), used)
+        # in a time that grows with the number of distinct scores alone
+        places = self._chooser(scores, runs_of(counted), public).draw(source)
+        if places is not None:
+            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
+        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
@@ -428,17 +427,6 @@ class GuardedTopK(Guarded):
         chosen = np.flatnonzero(values > -np.inf)
         finite = negate(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
-
-    def _draw_by_runs(self, scores: Scores, counted: Runs | CountedScores, source: Source) -> base.Outcome:
-        """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
-        public = self._guarding(scores)
-        if public is None:
-            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        places = self._chooser(scores, runs_of(counted), public).draw(source)
-        if places is not None:
-            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
-        fallback = self._one_shot(scores, public.k, public.d)
-        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
@@ -546,6 +534,7 @@ def rho_of(k: int, budget: base.Budget) -> Fraction:
     return levels[bisect_right(starts, k)]
 
 
+@lru_cache
 def gamma_of(k: int, budget: base.Budget) -> Fraction:
     """g, the weight of the worst score inside a set, the best outside having 1 - g: a public rule (Definition 251)."""
     return Fraction(3, 5) if k <= MOST_TILTED and not isinstance(budget, ZCDP) else Fraction(1, 2)
@@ -558,7 +547,10 @@ def guarding_of(k: int, d: int, budget: base.Budget) -> Guarding | None:
     if k <= 2 or not (isinstance(budget, ZCDP) or budget.epsilon > 0):
         return None
     junk = junk_from(k, d, rho_of(k, budget))
-    return Guarding(k, d, junk) if (junk < d - k).any() else None
+    if not (junk < d - k).any():
+        return None
+    one_shot_of(budget, k, share_of(k, d))  # a budget that nothing fits is refused before it is charged
+    return Guarding(k, d, junk)
 
 
 def junk_from(k: int, d: int, rho: Fraction) -> Indices:
