@@ -95,14 +95,19 @@ def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str
     return {name: [terminal_safe(row[n]) for row in rows] for n, name in enumerate(HEADS)}
 
 
-HELP = """A privacy budget in a file that nobody can overdraw.
-
-\b
-For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
-             shortlist ledger show q4.db
-"""
-app = typer.Typer(cls=output.Hinting, no_args_is_help=True, help=HELP)
+app = typer.Typer(cls=output.Hinting, no_args_is_help=True)
 command = partial(app.command, cls=output.Described)
+
+
+@app.callback()
+def ledger() -> None:
+    """A privacy budget in a file that nobody can overdraw.
+
+    \b
+    For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
+                 shortlist ledger show q4.db
+    """
+
 
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""

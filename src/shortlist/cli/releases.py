@@ -188,15 +188,15 @@ def read_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def command(name: str, run: Callable[..., None], help: str) -> Callable[..., None]:
-    """A function with the options of that command as its parameters, of which typer makes a command."""
+def command(run: Callable[[typer.Context, dict[str, Any]], None]) -> Callable[..., None]:
+    """A function with the options of the command of that name as its parameters, of which typer makes a command."""
 
     def start(context: typer.Context, **values: Any) -> None:
         run(context, values)
 
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    vars(start)["__signature__"] = Signature([context, *make_parameters(name)])
-    start.__doc__, start.__annotations__ = help, {}
+    vars(start)["__signature__"] = Signature([context, *make_parameters(run.__name__)])
+    start.__doc__, start.__annotations__ = run.__doc__, {}
     return start
 
 
@@ -455,37 +455,22 @@ def _run(
     delivery.deliver(made)
 
 
-def _top(context: typer.Context, values: dict[str, Any]) -> None:
+@command
+def top(context: typer.Context, values: dict[str, Any]) -> None:
+    """The k items with the most users, and nothing else about anybody.
+
+    \b
+    For example: shortlist top films.parquet -k 5 --user user_id --item film \\
+                   --candidates films.txt --epsilon 1 --values
+    """
     k, names = values["k"], "without a public list of candidates their names come from the data"
     names = names if values["candidates"] is None else ""
     what = "top" if k is None else f"top {k}"
     _run(top_k, what, context, values, names=names, k=k, largest=not values["smallest"])
 
 
-def _keys(context: typer.Context, values: dict[str, Any]) -> None:
-    _run(release_keys, "keys", context, values, names="names come from the data")
-
-
-def _quantile(context: typer.Context, values: dict[str, Any]) -> None:
-    alone, written = values["one_row_each"], "COMMANDLINE" in getattr(context.get_parameter_source("user"), "name", "")
-    if (alone and written) or (values["user"] is None and not alone):
-        raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
-    _run(release_quantile, "quantile", context, values, user=None if alone else values["user"])
-
-
-top = command(
-    "top",
-    _top,
-    """The k items with the most users, and nothing else about anybody.
-
-    \b
-    For example: shortlist top films.parquet -k 5 --user user_id --item film \\
-                   --candidates films.txt --epsilon 1 --values
-    """,
-)
-keys = command(
-    "keys",
-    _keys,
+@command
+def keys(context: typer.Context, values: dict[str, Any]) -> None:
     """Every name that enough people hold, with noisy counts, and nothing else about anybody.
 
     \b
@@ -493,15 +478,19 @@ keys = command(
                    --epsilon 1 --delta 1e-6
 
     Only so many of them, the best: shortlist top -k 5 with --delta 1e-6 and without --candidates.
-    """,
-)
-quantile = command(
-    "quantile",
-    _quantile,
+    """
+    _run(release_keys, "keys", context, values, names="names come from the data")
+
+
+@command
+def quantile(context: typer.Context, values: dict[str, Any]) -> None:
     """A median, or other quantiles, of one number per person, and nothing else about anybody.
 
     \b
     For example: shortlist quantile films.parquet --user user_id --value age \\
                    -q 0.5 --lower 0 --upper 120 --epsilon 1
-    """,
-)
+    """
+    alone, written = values["one_row_each"], "COMMANDLINE" in getattr(context.get_parameter_source("user"), "name", "")
+    if (alone and written) or (values["user"] is None and not alone):
+        raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
+    _run(release_quantile, "quantile", context, values, user=None if alone else values["user"])
