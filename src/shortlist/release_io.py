@@ -505,7 +505,7 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
 
     The `note` goes into the metadata of those kinds that have such (`attach_note`).
 
-    Otherwise in the types that the library tells them to be, and as text if it knows none.
+    Otherwise in the types that the library tells them to be, and as text if it knows none or several.
     """
     parts = [name for name in columns if name not in NUMBER_COLUMNS]
     may_guess = frame.engine in FRAMES and not frame.types
@@ -515,7 +515,8 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     types = {name: whole if name == "rank" else real for name in columns if name in NUMBER_COLUMNS}
     types |= {name: day for name in types if any(isinstance(cell, datetime.date) for cell in columns[name])}
     types |= dict(zip(parts, frame.types, strict=True)) if frame.types else {}
-    uniform = _uniform(columns, types)
+    mixed = [name for name in columns if name not in types and len(set(map(type, columns[name]))) > 1]
+    uniform = {name: list(map(str, cells)) if name in mixed else cells for name, cells in columns.items()}
     try:
         return attach_note(MAKERS[frame.engine](uniform, types), frame.engine, note)
     except ImportError:
@@ -542,12 +543,6 @@ def attach_note(table: Any, engine: Engine, note: str) -> Any:
     for name in table.columns if note and engine == "spark" else ():
         table = table.withMetadata(name, {NAME: note})
     return table
-
-
-def _uniform(columns: Columns, types: Types) -> Columns:
-    """A column has one type: labels of several become text."""
-    mixed = [name for name in columns if name not in types and len(set(map(type, columns[name]))) > 1]
-    return {name: list(map(str, cells)) if name in mixed else cells for name, cells in columns.items()}
 
 
 def _polars(columns: Columns, types: Types) -> Any:

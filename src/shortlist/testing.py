@@ -171,7 +171,16 @@ def check_sensitivity(
     known, back = read_rows(rows)
     if known and user not in known[0]:
         raise ValueError(f"user must be a column of rows: there is no {user!r}")
-    search = Search(score, known, back, user, Claim.of(sensitivity, monotone, neighbours), random.Random(seed))
+    both = sensitivity if isinstance(sensitivity, tuple) else (sensitivity, sensitivity)
+    if len(both) != 2 or not all(isinstance(one, int | float) and 0 <= one < math.inf for one in both):
+        raise ValueError("sensitivity must be a number of at least 0, or (down, up): write sensitivity=1.0")
+    if neighbours not in ("add-remove", "replace"):
+        raise ValueError('neighbours must be "add-remove" or "replace"')
+    replace = neighbours == "replace"
+    if monotone and replace:
+        raise ValueError('monotone=True does not hold with neighbours="replace": write monotone=False')
+    down, up = map(float, both)
+    search = Search(score, known, back, user, down, up, bool(monotone), replace, random.Random(seed))
     alone = search.alone()
     if alone:
         return SensitivityCheck(True, alone, None, None, 0)
@@ -212,26 +221,21 @@ def read_rows(rows: Any) -> tuple[Rows, Callable[[Rows], Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What is claimed of a score: how far one person moves it down and up, and whether all move one way."""
+class Search:
+    """One search: the score, what is claimed of it, whose row each is, and a repeatable source of tables."""
 
+    score: Score
+    rows: Rows
+    back: Callable[[Rows], Any]
+    """From rows to a table of the caller's own kind."""
+    user: str
     down: float
+    """How far one person moves a score down at most, as is claimed; `up` is how far up."""
     up: float
     monotone: bool
     replace: bool
     """Whether one person's rows are replaced, instead of added."""
-
-    @classmethod
-    def of(cls, sensitivity: object, monotone: object, neighbours: object) -> Claim:
-        """Return the claim that a caller states, checked."""
-        both = sensitivity if isinstance(sensitivity, tuple) else (sensitivity, sensitivity)
-        if len(both) != 2 or not all(isinstance(one, int | float) and 0 <= one < math.inf for one in both):
-            raise ValueError("sensitivity must be a number of at least 0, or (down, up): write sensitivity=1.0")
-        if neighbours not in ("add-remove", "replace"):
-            raise ValueError('neighbours must be "add-remove" or "replace"')
-        if monotone and neighbours == "replace":
-            raise ValueError('monotone=True does not hold with neighbours="replace": write monotone=False')
-        return cls(float(both[0]), float(both[1]), bool(monotone), neighbours == "replace")
+    rng: random.Random
 
     def refute(self, before: dict[Any, float], after: dict[Any, float]) -> str:
         """What two neighbours' scores refute, in words; "" if nothing. `after` has one person more, or another one."""
@@ -249,19 +253,6 @@ class Claim:
         if self.monotone and highest > slack and lowest < -slack:
             return f"one person moves one score up by {highest:.6g} and another down by {-lowest:.6g}: not monotone"
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One search: the score, the claim, the column that tells people apart, and a repeatable source of tables."""
-
-    score: Score
-    rows: Rows
-    back: Callable[[Rows], Any]
-    """From rows to a table of the caller's own kind."""
-    user: str
-    claim: Claim
-    rng: random.Random
 
     def scores(self, rows: Rows) -> dict[Any, float]:
         """{candidate: score}; a list's candidates are its positions. Whatever it raises is raised."""
@@ -282,7 +273,7 @@ class Search:
             except Exception as error:
                 raised.append(type(error).__name__)
         if not raised:
-            return self.claim.refute(*answers)
+            return self.refute(*answers)
         if len(raised) == 2 and raised[0] == raised[1]:  # which tells nothing apart
             return ""
         return f"the score raises {raised[0]} on one of two neighbours, and that tells them apart"
@@ -304,7 +295,7 @@ class Search:
             present = set(people if n % 3 == 0 else self.rng.sample(people, self.rng.randint(0, len(people))))
             base = [row for row in self.rows if row[self.user] in present]
             new = self._person(people)
-            if self.claim.replace:
+            if self.replace:
                 gone = self.rng.choice(people) if people else None
                 rest = [row for row in base if row[self.user] != gone]
                 yield rest + self._rename_person(self._person(people), people), rest + self._rename_person(new, people)
