@@ -76,7 +76,7 @@ class Form:
         inputs.check_columns(request, pairs)
         return cls(
             kind=kind,
-            arguments=_arguments_of(kind, fields, candidates),
+            arguments=_arguments_of(fields, candidates),
             table=table,
             candidates=candidates,
             budget=inputs.read_budget(request),
@@ -192,24 +192,23 @@ def _check_fields(kind: str, fields: dict[str, Any], candidates: Path | tuple[An
         raise ValueError("smallest: of names from the data the rarest is one person's own; give a public list")
 
 
-def _arguments_of(kind: str, fields: dict[str, Any], candidates: Path | tuple[Any, ...] | None) -> dict[str, Any]:
+WHERE_EMPTY = {"q": [0.5], "groups_per_user": 1}
+"""What an empty field stands for; that of most is left to the library."""
+
+
+def _arguments_of(fields: dict[str, Any], candidates: Path | tuple[Any, ...] | None) -> dict[str, Any]:
     """The arguments that are not left to their defaults, in the order in which a program has them."""
     arguments: dict[str, Any] = {}
-    for name, value in fields.items():
-        if name in GROUPS and not fields["by"]:
+    for name, written in fields.items():
+        value = WHERE_EMPTY.get(name) if written is None or written == [] else written
+        left = value is None or value is False or (name, value) == ("unit", "user")  # a step of 0 is not: it is refused
+        if left or (name in GROUPS and not fields["by"]):
             continue
+        arguments |= {"largest": False} if name == "smallest" else {name: value}
         if name == "item":
             arguments["item"] = value[0] if len(value) == 1 else list(value)
             if candidates is not None:
                 arguments["candidates"] = list(candidates) if isinstance(candidates, tuple) else candidates
-        elif name == "smallest":
-            arguments |= {"largest": False} if value else {}
-        elif name == "q":
-            arguments["q"] = value or [0.5]
-        elif name == "groups_per_user":
-            arguments[name] = value or 1
-        elif value is not None and value is not False and value != [] and (name, value) != ("unit", "user"):
-            arguments[name] = value  # a step of 0 is refused by the library
     return arguments
 
 
