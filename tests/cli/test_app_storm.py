@@ -148,7 +148,7 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1, 
 
 @full_size
 def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
-    own = ("top", "deliver", "_run", "open_ledger", "tell_charge", "execute")
+    own = ("top", "deliver", "_run", "open_ledger", "execute")
     files = ["cli/releases.py", "execute.py"]
     ends = storm_of_top(
         home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own, stride=STRIDE

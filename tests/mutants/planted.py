@@ -348,7 +348,7 @@ _REPORT = [
              "pages/test_release_page.py ../src/shortlist/pages/summary.py", "a chance that is rounded down"),
     _planted("pages/summary.py", "return _up((1.0 + apart) / 2) if apart else 0.5", "return _up(0.5 + apart / 4)",
              "pages/test_release_page.py ../src/shortlist/pages/summary.py", "half of what an attacker may learn"),
-    _planted("studio/forms.py", '*GROUPS, "ordered", "values"', '*GROUPS, "values"',
+    _planted("studio/forms.py", "if one.default is not True}", "if one.default is None}",
              "studio/test_programs.py", "the code to repeat asks another question"),
     _planted("studio/answers.py", "offer = self._waiting.pop(word, None)", "offer = self._waiting.get(word, None)",
              "studio/test_server.py", "a confirmation can be used twice: paid twice without a look"),

@@ -484,7 +484,7 @@ def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_writte
 
 
 def test_a_new_studio_takes_away_what_killed_ones_left(tmp_path, monkeypatch):
-    from shortlist.cli.studio import OwnFolder, _sweep
+    from shortlist.cli.studio import _sweep, hold_folder
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in ("shortlist-studio-killed", "shortlist-studio-half-gone", "elsewhere", "other-killed"):
@@ -495,7 +495,7 @@ def test_a_new_studio_takes_away_what_killed_ones_left(tmp_path, monkeypatch):
     os.utime(tmp_path / "shortlist-studio-half-gone", (0, 0))
     (tmp_path / "shortlist-studio-new").mkdir()
     (tmp_path / "shortlist-studio-link").symlink_to(tmp_path / "elsewhere")
-    with OwnFolder() as own:
+    with hold_folder() as own:
         _sweep()
         kept = ["elsewhere", "other-killed", own.name, "shortlist-studio-link", "shortlist-studio-new"]
         assert sorted(os.listdir(tmp_path)) == sorted(kept)

@@ -53,8 +53,9 @@ def ledger_columns(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[o
     columns: dict[str, list[object]] = {name: [getattr(entry, name) for entry in entries] for name in plain}
     curve = "rho" if rho else "renyi"
     for name, column in (("epsilon", "epsilon"), ("curve", curve), ("delta", "delta")):
-        columns[column] = [_round_up(getattr(entry.amounts, name)) for entry in entries]
-        columns[f"total_{column}"] = [_round_up(getattr(entry.total, name)) for entry in entries]
+        for total, kind in (("", "amounts"), ("total_", "total")):
+            exact = [getattr(getattr(entry, kind), name) for entry in entries]
+            columns[f"{total}{column}"] = [None if one is None else up(one) for one in exact]
     for name in ("refundable", "refund_of", "request", "version", "hash"):
         columns[name] = [getattr(entry, name) for entry in entries]
     return columns
@@ -82,10 +83,6 @@ def without_folder(source: str) -> str:
     'films.parquet: user user_id, item film'
     """
     return FOLDER.sub(r"\g<written>", source, count=1)
-
-
-def _round_up(exact: Fraction | None) -> float | None:
-    return None if exact is None else up(exact)
 
 
 def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title: str = "") -> str:
@@ -148,9 +145,8 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
 
 def verification_text(entries: int) -> str:
     """That so many entries were verified."""
-    if entries < 2:
-        return "verified: it has one entry." if entries else "verified: it has no entries yet."
-    return f"verified: all {entries:,} entries follow from one another."
+    few = ("it has no entries yet.", "it has one entry.")[entries : entries + 1]
+    return f"verified: {few[0] if few else f'all {entries:,} entries follow from one another.'}"
 
 
 def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
@@ -189,13 +185,10 @@ def waiting(entries: list[LedgerEntry]) -> list[LedgerEntry]:
 
 
 def _waiting(entries: list[LedgerEntry]) -> str:
-    requests = waiting(entries)
-    if not requests:
+    facts = [(f"{one.number:,}", one.who or "not noted", one.purpose or "not said") for one in waiting(entries)]
+    rows = [tuple(map(terminal_safe, cells)) for cells in facts]
+    if not rows:
         return ""
-    rows = [
-        tuple(terminal_safe(cell) for cell in (f"{one.number:,}", one.who or "not noted", one.purpose or "not said"))
-        for one in requests
-    ]
     return (
         "<h2>Waiting for approval</h2><p>Somebody else than who asked may approve them: <code>shortlist ledger approve "
         f"LEDGER ENTRY</code>.</p>{table(('entry', 'who asked', 'what for'), rows, 'stack')}"

@@ -83,7 +83,8 @@ def risk(guarantee: Guarantee | float) -> Risk:
     if not isinstance(guarantee, Guarantee):
         guarantee = PureDP(number("epsilon", guarantee, above=True))
     pure, guess = guarantee.epsilon_at(0.0), guess_probability(guarantee)
-    posterior = () if math.isinf(pure) else tuple((prior, _posterior(prior, pure)) for prior in PRIORS)
+    afterwards = [_up(prior / (prior + (1 - prior) * math.exp(-pure))) if pure else prior for prior in PRIORS]
+    posterior = () if math.isinf(pure) else tuple(zip(PRIORS, afterwards, strict=True))
     return Risk(guess, posterior, tuple((rate, _up(1.0 - guarantee.tradeoff(rate))) for rate in FALSE_POSITIVE_RATES))
 
 
@@ -107,10 +108,6 @@ def guess_probability(guarantee: Guarantee) -> float:
     """Return (1 + delta(0)) / 2, rounded up: the largest probability of guessing a fair coin."""
     apart = guarantee.delta_at(0.0)
     return _up((1.0 + apart) / 2) if apart else 0.5
-
-
-def _posterior(prior: float, epsilon: float) -> float:
-    return _up(prior / (prior + (1 - prior) * math.exp(-epsilon))) if epsilon else prior
 
 
 def _up(chance: float) -> float:
@@ -137,13 +134,11 @@ def in_short(guarantee: Guarantee) -> str:
     >>> in_short(ApproxDP(1.0, 1e-6))
     'ε = 1, δ = 1e-6'
     """
-    if isinstance(guarantee, PureDP):
-        return f"ε = {in_full(guarantee.epsilon)}"
-    if isinstance(guarantee, ApproxDP):
-        return f"ε = {in_full(guarantee.epsilon)}, δ = {in_full(guarantee.delta)}"
-    if isinstance(guarantee, ZCDP):
-        return f"ρ = {in_full(guarantee.rho)}" + (f", δ = {in_full(guarantee.delta)}" if guarantee.delta else "")
-    return str(guarantee)
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
+        return str(guarantee)
+    size = f"ρ = {in_full(guarantee.rho)}" if isinstance(guarantee, ZCDP) else f"ε = {in_full(guarantee.epsilon)}"
+    delta = getattr(guarantee, "delta", 0.0)
+    return f"{size}, δ = {in_full(delta)}" if delta else size
 
 
 def in_full(number: float) -> str:
@@ -352,7 +347,7 @@ def came(release: Release | GroupedRelease) -> str:
 def _price(guarantee: Guarantee) -> str:
     if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
         return str(guarantee)
-    delta = 0.0 if isinstance(guarantee, PureDP) else guarantee.delta
+    delta = getattr(guarantee, "delta", 0.0)
     size = f"rho {guarantee.rho}" if isinstance(guarantee, ZCDP) else f"epsilon {guarantee.epsilon}"
     return size + (f" and delta {in_full(delta)}" if delta else "")
 
