@@ -430,16 +430,14 @@ def count(
     >>> scores
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
-    table = OpenTable(source, Question.of(SimpleNamespace(**locals())))
-    counts: Scores | GroupedScores = table.count()
+    counts: Scores | GroupedScores = OpenTable(source, Question.of(SimpleNamespace(**locals()))).count()
     return counts
 
 
-def table_of(source: Any, question: Question) -> Table:
-    """Return a table for its engine, by its kind; its names and types alone are looked at."""
+def table_of(source: Any, question: Question) -> Any:
+    """Return a `Table` for its engine, by its kind; its names and types alone are looked at."""
     if isinstance(source, str | os.PathLike):
-        files: Table = lazy_import("shortlist.tables.duckdb", "FileTable")(os.fspath(source), question)
-        return files
+        return lazy_import("shortlist.tables.duckdb", "FileTable")(os.fspath(source), question)
     text = question.text
     for name, given in (("memory", question.memory), ("multiline", text.multiline), ("separator", text.separator)):
         if given:
@@ -452,8 +450,7 @@ def table_of(source: Any, question: Question) -> Table:
             "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
             f"DataFrame, not {describe_type(source)}{words}"
         )
-    table: Table = lazy_import(*ENGINES[library])(source)
-    return table
+    return lazy_import(*ENGINES[library])(source)
 
 
 @dataclass(slots=True)

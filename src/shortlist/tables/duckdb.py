@@ -152,11 +152,9 @@ class RelationTable(Table):
 
     def votes(self, plan: Plan, progress: Progress | None = None) -> list[Placed]:
         relation, view = self.relation, fresh()
+        source = replace(self.source, relation=view)
         try:
-            return in_one_sentence(
-                WRONG,
-                lambda: run_votes(lambda words: relation.query(view, words), replace(self.source, relation=view), plan),
-            )
+            return in_one_sentence(WRONG, lambda: run_votes(lambda words: relation.query(view, words), source, plan))
         finally:
             _forget(relation, view)
 

@@ -146,8 +146,7 @@ def _file_list(files: list[str]) -> str:
 
 def format_of(path: str) -> str | None:
     """What its ending says that a file is; None for a file of lines."""
-    name = PurePath(plain_name(path))
-    return FORMATS.get(name.suffix.lower())
+    return FORMATS.get(PurePath(plain_name(path)).suffix.lower())
 
 
 def files_at(path: str) -> list[str]:
