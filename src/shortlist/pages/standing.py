@@ -253,9 +253,8 @@ DELTA = "\ndelta: "
 def describe_ledger(terms: Terms, closed: str, here: State) -> str:
     """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
     standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
-    stands = "; ".join(
-        filter(None, [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words])
-    )
+    said = [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words]
+    stands = "; ".join(filter(None, said))
     return f"{stands}{DELTA}{delta}" if delta else stands
 
 
