@@ -125,7 +125,7 @@ def test_small_counts_are_left_out_of_what_was_released():
     assert min(present(some.values)) >= least
     assert len(present(some.margins)) == len(some)
     assert f"items with a noisy value below {least:g} are left out" in some.notes
-    with pytest.raises(ValueError, match="at_least looks at the noisy count"):
+    with pytest.raises(ValueError, match="at_least looks at noisy counts"):
         sl.keys(ROWS, **ASK, values=False, at_least=20)
     with pytest.raises(ValueError, match="at_least must be a number"):
         sl.keys(ROWS, **ASK, at_least=-3)

@@ -491,9 +491,8 @@ def quote(release: Callable[..., Any], rows: object, *k: Any, header: bool = Fal
     """
     if release not in (top_k, select, keys, quantile):
         raise TypeError("release must be sl.top_k, sl.select, sl.keys or sl.quantile")
-    bound = signature(release).bind(
-        rows, *k, **{name: word for name, word in words.items() if name not in WITHOUT_PRICE}
-    )
+    priced = {name: word for name, word in words.items() if name not in WITHOUT_PRICE}
+    bound = signature(release).bind(rows, *k, **priced)
     bound.apply_defaults()
     query = Query.of(release.__name__, bound.arguments)
     plan, candidates = quote_query(query, header=check_flag("header", header))

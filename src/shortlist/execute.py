@@ -112,9 +112,7 @@ def _build(request: Request, method: str, largest: bool) -> Choice:
     if not largest:
         check_smallest(request.public)
         if chosen.largest_only:
-            raise bad_value(
-                f'$method={chosen.name!r} is about the largest scores alone; with $largest=False write $method="auto"'
-            )
+            raise bad_value(f'$method={chosen.name!r} is for the largest; with $largest=False write $method="auto"')
     (_check_unlisted if unlisted else _check_listed)(request, named)
     mechanism = chosen.build(request)
     if request.ordered and not (mechanism.ordered or request.values) and request.k != 1:
@@ -252,9 +250,7 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
 def _check_listed(request: Request, named: Method | None) -> None:
     """Refuse what does not fit where the candidates are a public list."""
     if request.k is None:
-        raise bad_value(
-            "$k=None: the data choose how many, and that needs a delta: write $delta=1e-6, or a number, as $k=5"
-        )
+        raise bad_value("$k=None: the data choose how many, and that needs a delta: write $delta=1e-6, or $k=5")
     if request.limit is not None:
         raise bad_value(
             "$limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "

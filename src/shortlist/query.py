@@ -132,9 +132,7 @@ class Query:
                 set_fields(self, **{name: check(name, value)})
         if self.at_least is not None:
             if not self.values or self.method == "gumbel-values":
-                raise bad_value(
-                    "$at_least looks at the noisy count beside each item: write $values=True too, or leave it out"
-                )
+                raise bad_value("$at_least looks at noisy counts of items: write $values=True too, or leave it out")
             set_fields(self, at_least=number("at_least", self.at_least))
 
     @classmethod

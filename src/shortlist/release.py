@@ -489,9 +489,7 @@ class Release(Readable):
         """The one winner's position in the scores."""
         self._check_single("index", "indices")
         if self.indices is None:
-            raise AttributeError(
-                "positions are not public where the candidates come from data or from a table; read .item"
-            )
+            raise AttributeError("positions are not public where candidates come from data or a table; read .item")
         return self.indices[0]
 
     @property

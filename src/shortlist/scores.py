@@ -393,9 +393,8 @@ class Scores:
                 '$monotone=True does not hold with neighbours="replace": replacing a person can raise one score '
                 'and lower another. Write $monotone=False, or neighbours="add-remove" if that is what you protect'
             )
-        moves = (_sensitivity_of_float if type(sensitivity) is float else Sensitivity.of)(
-            sensitivity, bool(monotone), neighbours
-        )
+        state = _sensitivity_of_float if type(sensitivity) is float else Sensitivity.of
+        moves = state(sensitivity, bool(monotone), neighbours)
         unit, nothing = facts["unit"], {"most": None, "frame": None, "columns": (), "from_table": False, "_source": ""}
         if not isinstance(unit, str) or not unit:
             raise bad_value('$unit must be a word, for example $unit="user"')
@@ -616,14 +615,9 @@ class GroupedScores:
         parts = [as_scores(vector, **({} if isinstance(vector, Scores) else question)) for vector in vectors]
         kinds = {(one.neighbours, one.unit, one.public, one.most, one._weights is None, one.columns) for one in parts}
         if len(kinds) > 1:  # the mechanism is chosen by them, once for all lists
-            raise bad_value(
-                "$scores: all lists must be alike in unit, neighbours, whether they are public, most and item columns"
-            )
+            raise bad_value("$scores: all lists must be alike in unit, neighbours, public, most and item columns")
         if one_each and parts[0].neighbours == "replace":
-            raise ValueError(
-                'parallel=True is for neighbours="add-remove": a person who is replaced leaves one list and enters '
-                "another"
-            )
+            raise ValueError('parallel=True is for neighbours="add-remove": a person who is replaced changes lists')
         facts = {"by": (), "groups_per_user": 1 if one_each else len(parts), "_frame": parts[0].frame}
         return cls._of(parts[0], parts.__getitem__, range(len(parts)), **facts)
 

@@ -392,9 +392,8 @@ def _together(joint: Charges) -> Pair:
         return _pairs_of(joint[0])[0]
     thinning, pure = thinning_total(joint), pure_total(joint)
     half = privacy_curves.renyi_profile(renyi_total(joint))
-    return Pair(
-        privacy_curves.symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure
-    )
+    both = privacy_curves.symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0)))
+    return Pair(both, 1, pure)
 
 
 def upper_curves(

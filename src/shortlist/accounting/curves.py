@@ -10,7 +10,6 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -40,31 +39,6 @@ def sum_up(terms: list[tuple[float, int]]) -> float:
     if any(math.isinf(value) for value, _ in terms):
         return math.inf
     return up(sum((Fraction(value) * times for value, times in terms), Fraction(0)))
-
-
-DIGITS = 4
-"""Of a number in a balance."""
-SAME = 12
-"""Digits within which a sum is taken for the decimal it is meant to be: ten charges of 0.1 are shown as 1."""
-
-
-def number_text(value: float, *, up: bool = True, same: bool = False) -> str:
-    """A number of a balance: four digits, rounded up, or down for what is left; a sum of decimals as their sum.
-
-    What is left is rounded down to its last digit, unless `same` says that a hair more is as good.
-
-    >>> number_text(0.30000000000000004), number_text(1.37001), number_text(1e-06)
-    ('0.3', '1.371', '1e-6')
-    >>> number_text(1.9999999999999998, up=False)
-    '1.999'
-    >>> number_text(1.9999999999999998, up=False, same=True)
-    '2'
-    """
-    exact = Context(prec=17).create_decimal(repr(value))
-    if up or same:
-        exact = Context(prec=SAME, rounding=ROUND_HALF_EVEN).plus(exact)
-    rounded = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR).plus(exact)
-    return f"{float(rounded):.{DIGITS}g}".replace("e-0", "e-").replace("e+0", "e+")
 
 
 Profile: TypeAlias = Callable[[Floats], Floats]

@@ -467,13 +467,10 @@ class RenyiDP(Guarantee):
     def __init__(self, orders: float | Sequence[float], epsilons: float | Sequence[float]) -> None:
         places, costs = _several(orders), _several(epsilons)
         if not places or len(places) != len(costs):
-            raise ValueError(
-                "orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])"
-            )
-        known = {
-            number("orders", order, least=1.0, above=True): number("epsilons", cost)
-            for order, cost in zip(places, costs, strict=True)
-        }
+            raise ValueError("orders and epsilons must be equally many: write RenyiDP([2, 8], epsilons=[0.1, 0.3])")
+        known: dict[float, float] = {}
+        for order, cost in zip(places, costs, strict=True):
+            known[number("orders", order, least=1.0, above=True)] = number("epsilons", cost)
         if len(known) < len(places):
             raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
         ascending = sorted(known)

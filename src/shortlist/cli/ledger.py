@@ -14,14 +14,14 @@ from typing import Annotated, Any
 import typer
 
 from shortlist._text import terminal_safe
-from shortlist.accounting.curves import SAME, largest_range, number_text
+from shortlist.accounting.curves import largest_range
 from shortlist.cli import output
 from shortlist.cli.output import Json, argument, flag, option
 from shortlist.ledger.chain import WAIT, LedgerEntry, user_name
 from shortlist.ledger.filter import HAIR
 from shortlist.ledger.ledger import of_server, on_server, public_path
 from shortlist.pages.ledger_page import cost_in_words, ledger_columns
-from shortlist.pages.standing import DELTA
+from shortlist.pages.standing import DELTA, SAME, number_text
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
 from shortlist.pages.texts import text_table
 from shortlist.privacy import ZCDP, Ledger, LedgerError

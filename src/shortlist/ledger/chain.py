@@ -338,9 +338,7 @@ def check_token(token: object) -> str:
     if not isinstance(token, str):
         raise bad_type("$receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
     if not re.fullmatch("[0-9a-f]{32}|[0-9a-f]{64}", token):  # of a part of one nobody could say that it is not there
-        raise bad_value(
-            "$receipt must be whole: an entry's hash, 64 of 0 to 9 and a to f, or the 32 that an unknown outcome said"
-        )
+        raise bad_value("$receipt must be whole: an entry's hash, 64 of 0-9 and a-f, or the 32 of an unknown outcome")
     return token
 
 
@@ -602,9 +600,7 @@ class Store(Generic[Session]):
             raise damage_error(self.path, "entries vanished while it was read")
         now = self.state()
         if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
-            raise damage_error(
-                self.path, "the neighboring relation that it keeps to is not that of its first charge that states one"
-            )
+            raise damage_error(self.path, "its neighboring relation is not that of its first charge that states one")
         if not present:
             raise damage_error(self.path, "entries after the head you kept have vanished")
         return walk.here.number

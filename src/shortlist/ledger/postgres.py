@@ -488,11 +488,9 @@ class Making:
 
     def _is_there(self) -> bool:
         """Whether there is a ledger of that name in a schema that is up to date, for this role."""
-        code = ""
+        code, look = "", "SELECT version FROM shortlist.look(%s, 0)"
         try:
-            rows = self._lines.use(
-                lambda line: rows_of(line, "SELECT version FROM shortlist.look(%s, 0)", (self._address.name,))
-            )
+            rows = self._lines.use(lambda line: rows_of(line, look, (self._address.name,)))
             return bool(rows[0][0] >= NEWEST)
         except Failed as failed:
             code = failed.code
@@ -503,18 +501,14 @@ class Making:
     def bring_up_to_date(self, line: Line) -> None:
         """Make the newest schema of the one that is there, as its owner: what is added must be theirs too."""
         rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
-        ((encoding, old),) = rows_of(
-            line, "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
-        )
+        facts = "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
+        ((encoding, old),) = rows_of(line, facts)
         if encoding != "UTF8" or old:
-            raise LedgerError(
-                f"{self._address} cannot hold ledgers: it needs PostgreSQL 13 or later, and a database in UTF8"
-            )
+            raise LedgerError(f"{self._address} cannot hold ledgers: that needs PostgreSQL 13 or later, in UTF8")
         there = _schema_of(line)
         if 0 < there < NEWEST:
-            ((owner,),) = rows_of(
-                line, "SELECT pg_get_userbyid(nspowner) FROM pg_catalog.pg_namespace WHERE nspname = 'shortlist'"
-            )
+            owners = "SELECT pg_get_userbyid(nspowner) FROM pg_catalog.pg_namespace WHERE nspname = 'shortlist'"
+            ((owner,),) = rows_of(line, owners)
             rows_of(line, f"SET LOCAL ROLE {sql.Identifier(owner).as_string(line)}")
         for number in range(there + 1, NEWEST + 1):
             rows_of(line, step(number))
@@ -540,9 +534,7 @@ def _schema_of(line: Line) -> int:
         return 0
     ((there,),) = rows_of(line, "SELECT max(version) FROM shortlist.about")
     if there is None or there > NEWEST:
-        raise LedgerError(
-            f"the database is of schema {there}, not {NEWEST} as this version's; upgrade shortlist to use it"
-        )
+        raise LedgerError(f"the database is of schema {there}, not {NEWEST} as this version's; upgrade shortlist")
     return int(there)
 
 

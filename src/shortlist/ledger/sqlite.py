@@ -383,9 +383,7 @@ def make(path: str, terms: Terms) -> None:
     """
     for left in (f"{path}-journal", f"{path}-wal"):
         if os.path.lexists(left) and not os.path.lexists(path):
-            raise LedgerError(
-                f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
-            )
+            raise LedgerError(f"{left} was left by a ledger that is gone; put that ledger back or remove this file too")
     check_locks(path)
     beside, session = f"{path}.{secrets.token_hex(8)}.new", SqliteSession()
     try:
@@ -634,8 +632,7 @@ class SqliteStore(chain.Store[Connection]):
         """Where the file stands, if it is still the one that was opened and has not gone back since."""
         seen = self.seen
         check_schema(db, self.path)
-        self._check_same(
-            chain.digest(read_content(db, self.path)) == self.origin.hash, not seen.number or holds(db, seen)
-        )
+        same = chain.digest(read_content(db, self.path)) == self.origin.hash
+        self._check_same(same, not seen.number or holds(db, seen))
         self.seen = state = read_state(db, self.origin, self.path)
         return state

@@ -16,7 +16,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist._runtime import set_fields
-from shortlist.accounting.curves import number_text
+from shortlist._text import about
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.mechanisms import base, utility
@@ -173,7 +173,7 @@ class Quantile(base.Budgeted[base.Budget]):
         if len(self._q) > 1:
             return every
         error = self.rank_error(scores._size, 0.05) * float(self._votes(scores) / scores.largest_sensitivity)
-        people = f"{math.ceil(error):,}" if error < 1e15 else number_text(error)
+        people = f"{math.ceil(error):,}" if error < 1e15 else about(error)
         return (f"with a chance of 95% its rank is within {people} people of the rank asked for, or better", *every)
 
     def rank_error(self, points: int, beta: float) -> float:

@@ -11,9 +11,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._text import terminal_safe
-from shortlist.accounting.curves import number_text, up
+from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
+from shortlist.pages.standing import number_text
 from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
 from shortlist.pages.theme import caution_in, document, facts, meter, page_safe, price_in, risk_box, table, warning
 from shortlist.release_io import csv_table, path_text, write_text

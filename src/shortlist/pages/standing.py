@@ -8,16 +8,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from shortlist.accounting.curves import number_text, up
+from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
 from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, neighbours
 from shortlist.ledger import filter as rules
 from shortlist.ledger.filter import HAIR, ZERO, Amounts, BudgetExceeded, State, Terms, balance, cost_of, down, fits
+
+DIGITS = 4
+"""Of a number in a balance."""
+SAME = 12
+"""Digits within which a sum is taken for the decimal it is meant to be: ten charges of 0.1 are shown as 1."""
+
+
+def number_text(value: float, *, up: bool = True, same: bool = False) -> str:
+    """A number of a balance: four digits, rounded up, or down for what is left; a sum of decimals as their sum.
+
+    What is left is rounded down to its last digit, unless `same` says that a hair more is as good.
+
+    >>> number_text(0.30000000000000004), number_text(1.37001), number_text(1e-06)
+    ('0.3', '1.371', '1e-6')
+    >>> number_text(1.9999999999999998, up=False)
+    '1.999'
+    >>> number_text(1.9999999999999998, up=False, same=True)
+    '2'
+    """
+    exact = Context(prec=17).create_decimal(repr(value))
+    if up or same:
+        exact = Context(prec=SAME, rounding=ROUND_HALF_EVEN).plus(exact)
+    rounded = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR).plus(exact)
+    return f"{float(rounded):.{DIGITS}g}".replace("e-0", "e-").replace("e+0", "e+")
+
 
 TINY, HUGE = 2.0**-200, 2.0**1000
 """What is left below or above is not looked for."""
@@ -228,9 +253,8 @@ DELTA = "\ndelta: "
 def describe_ledger(terms: Terms, closed: str, here: State) -> str:
     """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
     standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
-    stands = "; ".join(
-        filter(None, [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words])
-    )
+    said = [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words]
+    stands = "; ".join(filter(None, said))
     return f"{stands}{DELTA}{delta}" if delta else stands
 
 

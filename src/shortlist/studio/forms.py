@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
-from shortlist.accounting.curves import number_text
 from shortlist.api import Quote
 from shortlist.ledger.filter import balance, countable_costs
-from shortlist.pages.standing import price_text
+from shortlist.pages.standing import number_text, price_text
 from shortlist.privacy import ApproxDP, Ledger, PureDP
 from shortlist.query import options_of
 from shortlist.studio import inputs

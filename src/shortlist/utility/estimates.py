@@ -315,9 +315,8 @@ class GapLaw:
         """The unbiased estimate of the score, were the question fixed beforehand."""
         if self.noise != "geometric":
             return self.threshold + gap
-        return (
-            self.threshold + gap + self.centre - (geometric_mean(self.query_rate) - geometric_mean(self.threshold_rate))
-        )
+        mean = geometric_mean(self.query_rate) - geometric_mean(self.threshold_rate)
+        return self.threshold + gap + self.centre - mean
 
     def combine(self, gap: float, measurement: float, variance: float) -> float:
         """The inverse-variance combination of the estimate with a later measurement."""
