@@ -14,6 +14,7 @@ import secrets
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from shortlist._arrays import FRAME_TYPES, FRAMES, Engine, Frame
@@ -667,7 +668,7 @@ OTHERS = (".csv", ".tsv", ".parquet", ".xlsx", ".html", ".png", ".svg", ".pdf")
 """Endings of what is no JSON."""
 
 
-def write_whole(path: str, write: Callable[[str], None], *, private: bool = True) -> None:
+def write_whole(path: str, write: Callable[[str], object], *, private: bool = True) -> None:
     """Write a file as a whole: whoever looks finds what was there before or all of the new one, and nothing beside it.
 
     A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. In a folder in which
@@ -710,12 +711,7 @@ def write_whole(path: str, write: Callable[[str], None], *, private: bool = True
 
 def write_text(path: str, text: str, *, private: bool = True) -> None:
     """`write_whole` for a text in UTF-8."""
-
-    def write(draft: str) -> None:
-        with open(draft, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-
-    write_whole(path, write, private=private)
+    write_whole(path, lambda draft: Path(draft).write_text(text, encoding="utf-8", newline=""), private=private)
 
 
 def path_text(path: str | os.PathLike[str], example: str) -> str:
