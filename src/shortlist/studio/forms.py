@@ -200,7 +200,7 @@ def _arguments_of(fields: dict[str, Any], candidates: Path | tuple[Any, ...] | N
     """The arguments that are not left to their defaults, in the order in which a program has them."""
     arguments: dict[str, Any] = {}
     for name, written in fields.items():
-        value = WHERE_EMPTY.get(name) if written is None or written == [] else written
+        value: Any = WHERE_EMPTY.get(name) if written is None or written == [] else written
         left = value is None or value is False or (name, value) == ("unit", "user")  # a step of 0 is not: it is refused
         if left or (name in GROUPS and not fields["by"]):
             continue
