@@ -134,8 +134,8 @@ class Work:
         makers: dict[str, Callable[[], str]] = {
             "list.csv": lambda: csv_table(release.columns()),
             "list.json": release.to_json,
-            "repeat.py": lambda: form.program(self._folder).python(),
-            "repeat.ipynb": lambda: form.program(self._folder).notebook(),
+            "repeat.py": lambda: form.program(self._folder),
+            "repeat.ipynb": lambda: form.notebook(self._folder),
             "report.html": lambda: release_page(release, form.purpose),
         }
         return (f"{form.stem}{Path(kind).suffix}", makers[kind]().encode()) if kind in makers else None
