@@ -78,8 +78,8 @@ def _read_digits(digits: str) -> float | int:
     return int(digits) if whole else float(digits)
 
 
-def _codec(write: Callable[[Any], Any], read: Callable[[Any], Any], fits: Callable[[Any], bool], what: str) -> Codec:
-    """A codec that refuses to read what does not fit: `what` is wanted."""
+def _guard(write: Callable[[Any], Any], read: Callable[[Any], Any], fits: Callable[[Any], bool], what: str) -> Codec:
+    """Return a codec that refuses to read what does not fit: `what` is wanted."""
 
     def check(value: Any) -> Any:
         if not fits(value):
@@ -106,11 +106,11 @@ def _write_whole(value: int) -> int:
     return int(value)
 
 
-TEXT = _codec(str, str, lambda value: type(value) is str, "text")
-FLAG = _codec(bool, bool, lambda value: type(value) is bool, "true or false")
-WHOLE = _codec(_write_whole, int, lambda value: type(value) is int and value.bit_length() <= LONGEST, "a whole number")
-REAL = _codec(_write_real, float, _is_real, "a number")
-POSITIVE = _codec(_write_real, float, lambda value: _is_real(value) and 0 < float(value) < math.inf, "a number above 0")
+TEXT = _guard(str, str, lambda value: type(value) is str, "text")
+FLAG = _guard(bool, bool, lambda value: type(value) is bool, "true or false")
+WHOLE = _guard(_write_whole, int, lambda value: type(value) is int and value.bit_length() <= LONGEST, "a whole number")
+REAL = _guard(_write_real, float, _is_real, "a number")
+POSITIVE = _guard(_write_real, float, lambda value: _is_real(value) and 0 < float(value) < math.inf, "a number above 0")
 NUMBER = Codec(
     lambda value: (WHOLE if type(value) is int else REAL).write(value),
     lambda value: (WHOLE if type(value) is int else REAL).read(value),
@@ -121,7 +121,7 @@ NUMBER = Codec(
 def word(*words: str) -> Codec:
     """One of these words."""
 
-    return _codec(str, lambda value: value, lambda value: value in words, f"one of {', '.join(words)}")
+    return _guard(str, lambda value: value, lambda value: value in words, f"one of {', '.join(words)}")
 
 
 def _write_label(label: Any, depth: int = 0) -> Any:

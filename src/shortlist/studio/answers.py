@@ -224,7 +224,7 @@ def open_verified(folder: Folder, name: object) -> tuple[str, Ledger, int, list[
     return folder.name(path), ledger, ledger.verify(), ledger.entries()
 
 
-def officers_view(folder: Folder, name: object) -> dict[str, Any]:
+def view_ledger(folder: Folder, name: object) -> dict[str, Any]:
     """What was asked and what it cost, as the page shows it to whoever answers for the budget."""
     shown, ledger, verified, entries = open_verified(folder, name)
     standing, here, newest = ledger.standing, folder.without, entries[-ledger_page.MOST_ROWS :]
@@ -358,7 +358,7 @@ class Answers:
         makers: dict[str, Callable[[], dict[str, Any]]] = {
             "ledger": lambda: {"name": folder.name(new_ledger(folder, request)), **self._state()},
             "risk": lambda: budget_risk(request),
-            "officer": lambda: officers_view(folder, request.get("ledger")),
+            "officer": lambda: view_ledger(folder, request.get("ledger")),
             "columns": lambda: inputs.columns_of(folder, request),
             "example": lambda: {"said": self._example(), **self._state()},
             "plan": lambda: self._in_turn(lambda: self._plan(request)),
