@@ -14,6 +14,7 @@ import secrets
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from shortlist._arrays import FRAME_TYPES, FRAMES, Engine, Frame
@@ -78,8 +79,8 @@ def _read_digits(digits: str) -> float | int:
     return int(digits) if whole else float(digits)
 
 
-def _codec(write: Callable[[Any], Any], read: Callable[[Any], Any], fits: Callable[[Any], bool], what: str) -> Codec:
-    """A codec that refuses to read what does not fit: `what` is wanted."""
+def _guard(write: Callable[[Any], Any], read: Callable[[Any], Any], fits: Callable[[Any], bool], what: str) -> Codec:
+    """Return a codec that refuses to read what does not fit: `what` is wanted."""
 
     def check(value: Any) -> Any:
         if not fits(value):
@@ -106,11 +107,11 @@ def _write_whole(value: int) -> int:
     return int(value)
 
 
-TEXT = _codec(str, str, lambda value: type(value) is str, "text")
-FLAG = _codec(bool, bool, lambda value: type(value) is bool, "true or false")
-WHOLE = _codec(_write_whole, int, lambda value: type(value) is int and value.bit_length() <= LONGEST, "a whole number")
-REAL = _codec(_write_real, float, _is_real, "a number")
-POSITIVE = _codec(_write_real, float, lambda value: _is_real(value) and 0 < float(value) < math.inf, "a number above 0")
+TEXT = _guard(str, str, lambda value: type(value) is str, "text")
+FLAG = _guard(bool, bool, lambda value: type(value) is bool, "true or false")
+WHOLE = _guard(_write_whole, int, lambda value: type(value) is int and value.bit_length() <= LONGEST, "a whole number")
+REAL = _guard(_write_real, float, _is_real, "a number")
+POSITIVE = _guard(_write_real, float, lambda value: _is_real(value) and 0 < float(value) < math.inf, "a number above 0")
 NUMBER = Codec(
     lambda value: (WHOLE if type(value) is int else REAL).write(value),
     lambda value: (WHOLE if type(value) is int else REAL).read(value),
@@ -121,7 +122,7 @@ NUMBER = Codec(
 def word(*words: str) -> Codec:
     """One of these words."""
 
-    return _codec(str, lambda value: value, lambda value: value in words, f"one of {', '.join(words)}")
+    return _guard(str, lambda value: value, lambda value: value in words, f"one of {', '.join(words)}")
 
 
 def _write_label(label: Any, depth: int = 0) -> Any:
@@ -666,7 +667,7 @@ OTHERS = (".csv", ".tsv", ".parquet", ".xlsx", ".html", ".png", ".svg", ".pdf")
 """Endings of what is no JSON."""
 
 
-def write_whole(path: str, write: Callable[[str], None], *, private: bool = True) -> None:
+def write_whole(path: str, write: Callable[[str], object], *, private: bool = True) -> None:
     """Write a file as a whole: whoever looks finds what was there before or all of the new one, and nothing beside it.
 
     A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. In a folder in which
@@ -709,12 +710,7 @@ def write_whole(path: str, write: Callable[[str], None], *, private: bool = True
 
 def write_text(path: str, text: str, *, private: bool = True) -> None:
     """`write_whole` for a text in UTF-8."""
-
-    def write(draft: str) -> None:
-        with open(draft, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-
-    write_whole(path, write, private=private)
+    write_whole(path, lambda draft: Path(draft).write_text(text, encoding="utf-8", newline=""), private=private)
 
 
 def path_text(path: str | os.PathLike[str], example: str) -> str:

@@ -284,14 +284,8 @@ NOTHING = "nothing was run: with Poisson and binomial numbers of runs that happe
 FAILED = "the winner failed, and so did or scored -inf every other run: try train by sl.testing.rehearse on public data"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What is kept of one run: failures are outcomes like others."""
-
-    place: int
-    output: Any
-    score: float
-    failed: bool
+Run = tuple[float, int, Any, bool]
+"""What is kept of one run: score, place, output and whether it failed. Failures are outcomes like others."""
 
 
 def tune(
@@ -388,18 +382,18 @@ def tune(
     reservation = None
     if ledger is not None:
         reservation = ledger.reserve(charge, purpose=purpose, mechanism=name, unit=f"{unit} ({neighbours})")
-    winner = _best(train, options, law, many, source)
+    score, place, output, failed = _best(train, options, law, many, source) or (None, None, None, False)
     return Best(
-        candidate=None if winner is None else options.candidates[winner.place],
-        index=None if winner is None else winner.place,
-        output=None if winner is None else winner.output,
-        score=None if winner is None else winner.score,
-        failed=winner is not None and winner.failed,
+        candidate=None if place is None else options.candidates[place],
+        index=place,
+        output=output,
+        score=score,
+        failed=failed,
         guarantee=promised,
         charge=charge,
         mechanism=name,
         why="named by the caller" if runs is not None else f"the largest mean that fits {budget}",
-        notes=(TOLD if many is None else PADDED, *([NOTHING] if winner is None else [FAILED] * winner.failed)),
+        notes=(TOLD if many is None else PADDED, *([NOTHING] if place is None else [FAILED] * failed)),
         unit=unit,
         neighbours=neighbours,
         secure=source.secure,
@@ -439,7 +433,7 @@ def _best(train: Callable[[Any], Any], grid: Grid, law: RunLaw, many: int | None
     for n in range(counting if many is None else many):
         place = tuned.draw_place(grid.sums, stream)
         run = _run(train, grid, place)
-        if n < counting and (best is None or run.score > best.score):
+        if n < counting and (best is None or run[0] > best[0]):
             best = run
     return best
 
@@ -448,11 +442,11 @@ def _run(train: Callable[[Any], Any], grid: Grid, place: int) -> Run:
     """One call; whatever it raises is an outcome, and nothing of it is kept. Interrupts and exits go through."""
     try:
         output, score = train(copy.deepcopy(grid.candidates[place]))  # what a run writes there is nobody else's
-        return Run(place, output, _as_score(score), False)
+        return _as_score(score), place, output, False
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # what it says may be private, and time limits of some libraries are no Exception
-        return Run(place, None, -math.inf, True)
+        return -math.inf, place, None, True
 
 
 def _as_score(score: Any) -> float:

@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_booked(studio, change, 
 def written(folder, **change):
     fill(folder, rows=10)
     question = {**QUESTION, **EVERY, "epsilon": 0.5, "ledger": "year.db", "purpose": "chart", **change}
-    program = ast.parse(Form.of(Folder.of(folder), question).program(Folder.of(folder)).python())
+    program = ast.parse(Form.of(Folder.of(folder), question).program(Folder.of(folder)))
     calls = (one for one in ast.walk(program) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute))
     return {ast.unparse(one.func): {word.arg: ast.unparse(word.value) for word in one.keywords} for one in calls}
 

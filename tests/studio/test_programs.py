@@ -24,7 +24,7 @@ def written(folder, **change):
     question = {
         **QUESTION, "candidates": "text", "candidates_text": "Alien\nHeat", "k": 1, "epsilon": 0.5, "purpose": "chart",
     }  # fmt: skip
-    return Form.of(Folder.of(folder), {**question, **change}).program(Folder.of(folder)).python()
+    return Form.of(Folder.of(folder), {**question, **change}).program(Folder.of(folder))
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -105,5 +105,5 @@ def test_a_budget_with_a_delta_is_written_into_the_program(tmp_path):
     fill(tmp_path, rows=10)
     request = {**ASKED, "table": "rentals.csv", "ledger": "year.db", "delta": 1e-6, "unit": "reader"}
     form = Form.of(Folder.of(tmp_path), request)
-    assert "budget=sl.ApproxDP(epsilon=30.0, delta=1e-06)" in form.program(Folder.of(tmp_path)).python()
-    assert "unit='reader'" in form.program(Folder.of(tmp_path)).python()
+    assert "budget=sl.ApproxDP(epsilon=30.0, delta=1e-06)" in form.program(Folder.of(tmp_path))
+    assert "unit='reader'" in form.program(Folder.of(tmp_path))

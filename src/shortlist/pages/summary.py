@@ -138,7 +138,7 @@ def in_short(guarantee: Guarantee) -> str:
         return str(guarantee)
     size = f"ρ = {in_full(guarantee.rho)}" if isinstance(guarantee, ZCDP) else f"ε = {in_full(guarantee.epsilon)}"
     delta = getattr(guarantee, "delta", 0.0)
-    return f"{size}, δ = {in_full(delta)}" if delta else size
+    return f"{size}, δ = {in_full(delta)}" if delta or isinstance(guarantee, ApproxDP) else size
 
 
 def in_full(number: float) -> str:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from shortlist._runtime import MissingPackageError
@@ -134,8 +134,8 @@ class Work:
         makers: dict[str, Callable[[], str]] = {
             "list.csv": lambda: csv_table(release.columns()),
             "list.json": release.to_json,
-            "repeat.py": lambda: form.program(self._folder).python(),
-            "repeat.ipynb": lambda: form.program(self._folder).notebook(),
+            "repeat.py": lambda: form.program(self._folder),
+            "repeat.ipynb": lambda: form.notebook(self._folder),
             "report.html": lambda: release_page(release, form.purpose),
         }
         return (f"{form.stem}{Path(kind).suffix}", makers[kind]().encode()) if kind in makers else None
@@ -211,68 +211,60 @@ def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class OfficersView:
-    """A ledger whose chain was verified, with every entry. It holds what was asked and what it cost: no data."""
+def open_verified(folder: Folder, name: object) -> tuple[str, Ledger, int, list[LedgerEntry]]:
+    """Read every entry of a ledger again: its name, it, how many were verified, and all of them. They hold no data.
 
-    folder: Folder
-    name: str
-    ledger: Ledger
-    verified: int
-    entries: list[LedgerEntry]
+    Raises
+    ------
+    ValueError, OSError, LedgerError
+        if there is no such ledger, or its chain is broken.
+    """
+    path = folder.inside(name, inputs.LEDGERS, "ledger")
+    ledger = open_ledger(path)
+    return folder.name(path), ledger, ledger.verify(), ledger.entries()
 
-    @classmethod
-    def of(cls, folder: Folder, name: object) -> Self:
-        """Read every entry again.
 
-        Raises
-        ------
-        ValueError, OSError, LedgerError
-            if there is no such ledger, or its chain is broken.
-        """
-        path = folder.inside(name, inputs.LEDGERS, "ledger")
-        ledger = open_ledger(path)
-        return cls(folder, folder.name(path), ledger, ledger.verify(), ledger.entries())
+def view_ledger(folder: Folder, name: object) -> dict[str, Any]:
+    """What was asked and what it cost, as the page shows it to whoever answers for the budget."""
+    shown, ledger, verified, entries = open_verified(folder, name)
+    standing, here, newest = ledger.standing, folder.without, entries[-ledger_page.MOST_ROWS :]
+    budget, so_far, rho = ledger.terms.budget, ledger_page.guarantee_so_far(standing), ledger.terms.order is None
+    guess, guess_so_far = risk(budget).guess, risk(so_far).guess if so_far else 0.5
+    return {
+        "name": shown,
+        "promise": in_short(budget),
+        "terms": ledger_page.rules_in_words(ledger.terms) or "plain sums",
+        "so_far": standing.so_far,
+        "times": standing.times,
+        "admits": standing.admits,
+        "share": standing.share,
+        "guess": guess,
+        "guess_text": percent(guess),
+        "booked_guess": guess_so_far,
+        "booked_text": percent(guess_so_far),
+        "caution": " ".join(filter(None, [caution(budget), ledger_page.mixture_caution(entries)])),
+        "verified": verified,
+        "chain": ledger_page.verification_text(verified),
+        "head": ledger.head,
+        "columns": list(ledger_page.HEAD),
+        "entries": [list(map(here, cells)) for cells in ledger_page.entry_cells(newest, entries, rho=rho)],
+        "waiting": [
+            {"number": one.number, "who": terminal_safe(one.who or ""), "purpose": terminal_safe(one.purpose),
+             "source": here(terminal_safe(one.source or ""))}
+            for one in ledger_page.waiting(entries)
+        ],
+    }  # fmt: skip
 
-    def view(self) -> dict[str, Any]:
-        """What the page shows."""
-        ledger, standing, here = self.ledger, self.ledger.standing, self.folder.without
-        newest = self.entries[-ledger_page.MOST_ROWS :]
-        budget, so_far, rho = ledger.terms.budget, ledger_page.guarantee_so_far(standing), ledger.terms.order is None
-        guess, guess_so_far = risk(budget).guess, risk(so_far).guess if so_far else 0.5
-        return {
-            "name": self.name,
-            "promise": in_short(budget),
-            "terms": ledger_page.rules_in_words(ledger.terms) or "plain sums",
-            "so_far": standing.so_far,
-            "times": standing.times,
-            "admits": standing.admits,
-            "share": standing.share,
-            "guess": guess,
-            "guess_text": percent(guess),
-            "booked_guess": guess_so_far,
-            "booked_text": percent(guess_so_far),
-            "caution": " ".join(filter(None, [caution(budget), ledger_page.mixture_caution(self.entries)])),
-            "verified": self.verified,
-            "chain": ledger_page.verification_text(self.verified),
-            "head": ledger.head,
-            "columns": list(ledger_page.HEAD),
-            "entries": [list(map(here, cells)) for cells in ledger_page.entry_cells(newest, self.entries, rho=rho)],
-            "waiting": [
-                {"number": one.number, "who": terminal_safe(one.who or ""), "purpose": terminal_safe(one.purpose),
-                 "source": here(terminal_safe(one.source or ""))}
-                for one in ledger_page.waiting(self.entries)
-            ],
-        }  # fmt: skip
 
-    def download(self, kind: str) -> tuple[str, bytes] | None:
-        """(file name, bytes) of the page or its table, as `ledger.report` writes them."""
-        makers: dict[str, Callable[[], str]] = {
-            "report.html": lambda: ledger_page.ledger_page(self.ledger, self.entries, self.verified),
-            "report.csv": lambda: csv_table(ledger_page.report_columns(self.ledger, self.entries)),
-        }
-        name = f"{Path(self.name).stem}-ledger{Path(kind).suffix}"
-        return (name, makers[kind]().encode()) if kind in makers else None
+def download_ledger(folder: Folder, name: object, kind: str) -> tuple[str, bytes] | None:
+    """(file name, bytes) of the page or its table, as `ledger.report` writes them."""
+    shown, ledger, verified, entries = open_verified(folder, name)
+    makers: dict[str, Callable[[], str]] = {
+        "report.html": lambda: ledger_page.ledger_page(ledger, entries, verified),
+        "report.csv": lambda: csv_table(ledger_page.report_columns(ledger, entries)),
+    }
+    file = f"{Path(shown).stem}-ledger{Path(kind).suffix}"
+    return (file, makers[kind]().encode()) if kind in makers else None
 
 
 class Answer(NamedTuple):
@@ -358,7 +350,7 @@ class Answers:
                 file, way = self._work.download(self._work.job(name), "report.html"), "inline"
             case ("ledger", kind, *name):
                 way, kind = ("inline", "report.html") if kind == "look" else (way, kind)
-                file = OfficersView.of(self._folder, "/".join(name)).download(kind)
+                file = download_ledger(self._folder, "/".join(name), kind)
         return answer_json(NOTHING, 404) if file is None else answer_file(file, way)
 
     def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
@@ -366,7 +358,7 @@ class Answers:
         makers: dict[str, Callable[[], dict[str, Any]]] = {
             "ledger": lambda: {"name": folder.name(new_ledger(folder, request)), **self._state()},
             "risk": lambda: budget_risk(request),
-            "officer": lambda: OfficersView.of(folder, request.get("ledger")).view(),
+            "officer": lambda: view_ledger(folder, request.get("ledger")),
             "columns": lambda: inputs.columns_of(folder, request),
             "example": lambda: {"said": self._example(), **self._state()},
             "plan": lambda: self._in_turn(lambda: self._plan(request)),

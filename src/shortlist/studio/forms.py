@@ -37,6 +37,13 @@ def fields_of(kind: str) -> list[str]:
     return [name for name in inputs.ASKED if name in taken]
 
 
+WORDS = "The same question again, in the studio's folder: a new draw, and the ledger is charged again."
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """One release, as it was asked for. Everything in it is public."""
@@ -152,8 +159,33 @@ class Form:
         listed = f"of {lists.name}" if isinstance(lists, Path) else "as written" if lists else "from the data"
         return f"{people}, items in {', '.join(self._items())}; candidates {listed}"
 
-    def program(self, folder: Folder) -> Program:
+    def program(self, folder: Folder) -> str:
         """The program that does the same again: a new draw, which is charged again."""
+        imports, question, report = self._parts(folder)
+        return f'"""{WORDS}"""\n\n{imports}\n\n{question}\nprint(release)\n{report}\n'
+
+    def notebook(self, folder: Folder) -> str:
+        """The same as a notebook, which shows the release as a table."""
+        imports, question, report = self._parts(folder)
+        purpose = self.purpose or "A private release, asked again"
+        title = "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#!|$" else letter for letter in purpose)
+        texts = (
+            ("markdown", f"# {title}\n\n{WORDS} Keep this notebook in that folder, or change the names."),
+            ("code", imports),
+            ("code", f"{question}\nrelease"),
+            ("markdown", "A report, as one page to hand on:"),
+            ("code", report),
+        )
+        cells: list[dict[str, Any]] = [
+            {"cell_type": kind, "id": f"cell-{place}", "metadata": {}, "source": text.splitlines(keepends=True)}
+            for place, (kind, text) in enumerate(texts)
+        ]
+        for cell in cells:
+            cell |= {"execution_count": None, "outputs": []} if cell["cell_type"] == "code" else {}
+        return json.dumps({"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+    def _parts(self, folder: Folder) -> tuple[str, str, str]:
+        """The imports, the question and the report."""
         words = {
             name: folder.name(value) if isinstance(value, Path) else value for name, value in self.arguments.items()
         }
@@ -168,8 +200,7 @@ class Form:
         )
         dates = "import datetime\n\n" if isinstance(words.get("lower"), datetime.date) else ""
         title = f", title={self.purpose!r}" if self.purpose else ""
-        report = f'release.report("{self.stem}.html"{title})'
-        return Program(f"{dates}import shortlist as sl", question, report, self.purpose)
+        return f"{dates}import shortlist as sl", question, f'release.report("{self.stem}.html"{title})'
 
     @property
     def stem(self) -> str:
@@ -200,7 +231,7 @@ def _arguments_of(fields: dict[str, Any], candidates: Path | tuple[Any, ...] | N
     """The arguments that are not left to their defaults, in the order in which a program has them."""
     arguments: dict[str, Any] = {}
     for name, written in fields.items():
-        value = WHERE_EMPTY.get(name) if written is None or written == [] else written
+        value: Any = WHERE_EMPTY.get(name) if written is None or written == [] else written
         left = value is None or value is False or (name, value) == ("unit", "user")  # a step of 0 is not: it is refused
         if left or (name in GROUPS and not fields["by"]):
             continue
@@ -281,43 +312,3 @@ def _read_row(line: str, items: tuple[str, ...]) -> tuple[str, ...]:
     if len(words) != len(items):
         raise ValueError(f"candidates_text: write {len(items)} words a line, with commas: {', '.join(items)}")
     return words
-
-
-WORDS = "The same question again, in the studio's folder: a new draw, and the ledger is charged again."
-METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The three parts of a program, and what it is for."""
-
-    imports: str
-    question: str
-    report: str
-    purpose: str
-
-    def python(self) -> str:
-        """As a file of Python."""
-        return f'"""{WORDS}"""\n\n{self.imports}\n\n{self.question}\nprint(release)\n{self.report}\n'
-
-    def notebook(self) -> str:
-        """As a notebook, which shows the release as a table."""
-        purpose = self.purpose or "A private release, asked again"
-        title = "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#!|$" else letter for letter in purpose)
-        texts = (
-            ("markdown", f"# {title}\n\n{WORDS} Keep this notebook in that folder, or change the names."),
-            ("code", self.imports),
-            ("code", f"{self.question}\nrelease"),
-            ("markdown", "A report, as one page to hand on:"),
-            ("code", self.report),
-        )
-        cells: list[dict[str, Any]] = [
-            {"cell_type": kind, "id": f"cell-{place}", "metadata": {}, "source": text.splitlines(keepends=True)}
-            for place, (kind, text) in enumerate(texts)
-        ]
-        for cell in cells:
-            cell |= {"execution_count": None, "outputs": []} if cell["cell_type"] == "code" else {}
-        return json.dumps({"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
