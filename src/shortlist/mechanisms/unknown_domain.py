@@ -252,20 +252,6 @@ class LimitedDomainTopK(_WorkingList):
         return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
     @property
-    def likely_bar(self) -> float:
-        """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
-        budget = self.guarantee
-        assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
-
-    @property
-    def bar_delta(self) -> float:
-        """The part of delta that the bar gets under (epsilon, delta), as in `charge`, with no round calibrated."""
-        budget = self.guarantee
-        assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
-
-    @property
     def _rates(self) -> tuple[float, float]:
         """(e, the delta of the bar)."""
         if self._kind == GUMBEL:

@@ -24,7 +24,7 @@ from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import bound_text, chance_text, cost_text, in_full
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import CURRENCIES, DOMAINS, FACTS, Contestant, Goal, affordable, contestants, cost
-from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
+from shortlist.planning.search import least_epsilon_reaching
 from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility import ranks_within, searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
@@ -474,9 +474,6 @@ def _least(one: Contestant, aim: Aim, target: float, delta: float, last: Tries) 
     if one.row.domain == "known" and _is_certain(aim.scores.values, one.request.size, aim.goal):
         return 0.0
     start, step = first_try(one, aim.bound, last)
-    if one.splits_delta:
-        race = race_of_a_list(aim.scores, aim.goal, one.rounds)
-        return least_epsilon_of_a_list(race, one.rounds, delta, target, start, step, width=WIDTH, most=MOST)
     reach = partial(one.reach, aim.scores, aim.goal, delta=delta)
     p = least_epsilon_reaching(reach, target, start=start, step=step, width=WIDTH)
     if 0 < p <= MOST:

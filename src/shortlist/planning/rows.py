@@ -133,11 +133,6 @@ class Contestant:
         """Whether it takes (epsilon, delta) as they are given: p is epsilon, and nothing is converted here."""
         return not self.row.converts and self.currencies == ("approx",)
 
-    @property
-    def splits_delta(self) -> bool:
-        """Whether it is a list whose calibration is slow and whose race is fast: its search calibrates as it goes."""
-        return self.one_pair and self.rounds > 1
-
     def own_delta(self, currency: Currency, delta: float) -> float:
         """The delta that its law is given: all of it where nothing is converted here, half for its bar elsewhere."""
         return delta if self.one_pair and currency == "approx" else delta / 2
