@@ -27,7 +27,6 @@ from shortlist.utility.quadrature import (
     by_nodes,
     crowd_of,
     find_range,
-    gather,
     highest_density,
     log_all_above,
     log_all_below,
@@ -196,19 +195,12 @@ _AT_A_TIME = 9_000
 def threshold_range(crowd: Crowd, k: int, noise: Noise) -> Levels:
     """Levels that hold the (k+1)-th largest noisy score up to a mass of e^-41 on each side.
 
-    It lies above z if at least k + 1 items exceed z: Chernoff's bound, first with scores rounded to quarters in the
-    safe direction, then with all of them, which is worth its time where the law is to be exact.
+    It lies above z if at least k + 1 items exceed z: Chernoff's bound with scores rounded in the safe direction.
     """
-    outer = _range(round_crowd(crowd, up=True), round_crowd(crowd, up=False), k, noise, (-1.0, 1.0))
-    near = gather(crowd, outer, noise, 0).crowd
-    return _range(near, near, k, noise, outer)
-
-
-def _range(upper: Crowd, lower: Crowd, k: int, noise: Noise, guess: Levels) -> Levels:
+    up, down = (round_crowd(crowd, up=one) for one in (True, False))
     return find_range(
-        lambda levels: log_bounds(lower, noise, levels, k, side=-1),
-        lambda levels: log_bounds(upper, noise, levels, k + 1, side=1),
-        guess,
+        lambda levels: log_bounds(down, noise, levels, k, side=-1),
+        lambda levels: log_bounds(up, noise, levels, k + 1, side=1),
     )
 
 
@@ -419,7 +411,7 @@ def line_law(z: Floats, noise: Noise, rate: float) -> tuple[Floats, Floats]:
 
 def line_levels(values: Floats, k: int, noise: Noise, rate: float) -> Levels:
     """Levels outside of which no list ends, to a mass of e^-41 on each side: at the line, or at the best loser."""
-    low, high = find_range(lambda z: noise.log_cdf(rate * z), lambda z: noise.log_survival(rate * z), (-1.0, 1.0))
+    low, high = find_range(lambda z: noise.log_cdf(rate * z), lambda z: noise.log_survival(rate * z))
     if k >= len(values):
         return low, high
     reference = float(np.sort(values)[len(values) - 1 - k])

@@ -318,9 +318,7 @@ class AnswerDistribution:
         if self.rules.whole:
             return self._sum(conditional)
         noise, width = self.rules.noise, to_float(self.rules.threshold_scale / self._unit)
-        levels = quadrature.find_range(
-            lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0)
-        )
+        levels = quadrature.find_range(lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width))
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
 
         def density(z: Floats, _: quadrature.Levels) -> Floats:
