@@ -73,12 +73,8 @@ def _names_row(label: str, method: str, currencies: tuple[Currency, ...], **word
     return Row(label, method, currencies, **usual | words)
 
 
-def _canonical(request: Request) -> CanonicalTopK:
-    return CanonicalTopK(k=request.size, budget=request.budget, noise="gumbel")
-
-
-def _ordered_canonical(request: Request) -> OrderedCanonicalTopK:
-    return OrderedCanonicalTopK(k=request.size, budget=request.budget, noise="gumbel")
+def _with_gumbel(kind: Callable[..., Any]) -> Callable[[Request], Any]:
+    return lambda request: kind(k=request.size, budget=request.budget, noise="gumbel")
 
 
 def _list_of_names(request: Request) -> LimitedDomainTopK:
@@ -99,10 +95,17 @@ ROWS = (
     Row("one-shot, Laplace", "oneshot-laplace", PURE, ordered=True, in_rounds=True),
     Row("joint", "joint", CURRENCIES, ordered=True),
     Row("canonical", "canonical", PURE, ks=SEVERAL),
-    Row("canonical, Gumbel", "canonical", LOOSER, ks=SEVERAL, build=_canonical),
+    Row("canonical, Gumbel", "canonical", LOOSER, ks=SEVERAL, build=_with_gumbel(CanonicalTopK)),
     Row("guarded", "guarded", CURRENCIES, converts=False, ks=SEVERAL),
     Row("ordered canonical", "ordered-canonical", PURE, ordered=True, ks=SEVERAL),
-    Row("ordered canonical, Gumbel", "ordered-canonical", LOOSER, ordered=True, ks=SEVERAL, build=_ordered_canonical),
+    Row(
+        "ordered canonical, Gumbel",
+        "ordered-canonical",
+        LOOSER,
+        ordered=True,
+        ks=SEVERAL,
+        build=_with_gumbel(OrderedCanonicalTopK),
+    ),
     Row("guarded list", "guarded-list", CURRENCIES, ordered=True, converts=False, ks=SEVERAL),
     Row(HISTOGRAM, "histogram", CURRENCIES, ordered=True, converts=False, needs="cap"),
     _names_row("stable, all or nothing", "all-or-nothing", ("approx",), goals=EVERY),

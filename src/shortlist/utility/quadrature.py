@@ -492,16 +492,9 @@ _LOWEST_LOG = -1e5
 """ln 0 for our purposes: weights of either sign can be applied to it."""
 
 
-def log_all_above(crowd: Crowd, noise: Noise, nodes: Floats) -> Floats:
-    """ln S_A at the nodes."""
-    logs = noise.log_survival(nodes[:, None] - crowd.values)
-    return np.maximum(logs, _LOWEST_LOG) @ crowd.weights
-
-
-def log_all_below(crowd: Crowd, noise: Noise, nodes: Floats) -> Floats:
-    """ln F_B at the nodes."""
-    logs = noise.log_cdf(nodes[:, None] - crowd.values)
-    return np.maximum(logs, _LOWEST_LOG) @ crowd.weights
+def log_all(crowd: Crowd, log_chance: Callable[[Floats], Floats], nodes: Floats) -> Floats:
+    """ln S_A at the nodes with the noise's `log_survival`, ln F_B with its `log_cdf`."""
+    return np.maximum(log_chance(nodes[:, None] - crowd.values), _LOWEST_LOG) @ crowd.weights
 
 
 def highest_density(crowd: Crowd, noise: Noise, nodes: Floats, log_factor: Floats) -> Floats:
@@ -524,11 +517,11 @@ def separation_range(above: Crowd, below: Crowd, noise: Noise) -> Levels:
     least = _least_log_chance(above_down, below_up, noise)
 
     def log_below(levels: Floats) -> Floats:
-        return log_all_below(below_down, noise, levels) - least
+        return log_all(below_down, noise.log_cdf, levels) - least
 
     def log_above(levels: Floats) -> Floats:
         exceed = np.exp(noise.log_survival(levels[:, None] - below_up.values)) @ below_up.weights
-        together: Floats = log_all_above(above_up, noise, levels) + np.log(np.clip(exceed, 1e-300, 1.0)) - least
+        together: Floats = log_all(above_up, noise.log_survival, levels) + np.log(np.clip(exceed, 1e-300, 1.0)) - least
         return together
 
     return find_range(log_below, log_above)
@@ -540,10 +533,10 @@ def _least_log_chance(above: Crowd, below: Crowd, noise: Noise) -> float:
         return 0.0
 
     def difference(levels: Floats) -> Floats:
-        return log_all_below(below, noise, levels) - log_all_above(above, noise, levels)
+        return log_all(below, noise.log_cdf, levels) - log_all(above, noise.log_survival, levels)
 
     grid = np.append(np.linspace(-1.0, 1.0, 33), np.linspace(*_sign_change(difference), 3))
-    return float(np.max(log_all_below(below, noise, grid) + log_all_above(above, noise, grid)))
+    return float(np.max(log_all(below, noise.log_cdf, grid) + log_all(above, noise.log_survival, grid)))
 
 
 def _sign_change(increasing: Callable[[Floats], Floats]) -> Levels:

@@ -28,8 +28,7 @@ from shortlist.utility.quadrature import (
     crowd_of,
     find_range,
     highest_density,
-    log_all_above,
-    log_all_below,
+    log_all,
     log_bounds,
     refine,
     round_crowd,
@@ -547,7 +546,7 @@ class OneshotDistribution:
 
         def part(block: Block, _: int, seen: Sequence[Gathering]) -> float:
             above, below = (one.crowd for one in seen)
-            log_factor = log_sets + log_all_above(above, noise, block.nodes) + np.log(block.weights)
+            log_factor = log_sets + log_all(above, noise.log_survival, block.nodes) + np.log(block.weights)
             return float((highest_density(below, noise, block.nodes, log_factor) @ below.weights).sum())
 
         evaluate = by_blocks([winners, losers], separation_range(winners, losers, noise), noise, part)
@@ -614,9 +613,9 @@ class OneshotDistribution:
 
         def part(block: Block, refinement: int, seen: Sequence[Gathering]) -> float:
             above, between, below = (one.crowd for one in seen)
-            log_factor = log_all_above(above, noise, block.nodes) + np.log(block.weights)
+            log_factor = log_all(above, noise.log_survival, block.nodes) + np.log(block.weights)
             loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.weights
-            loser_between = np.exp(log_factor + log_all_below(below, noise, block.nodes))
+            loser_between = np.exp(log_factor + log_all(below, noise.log_cdf, block.nodes))
             count, density = coefficients(between, block, k - head, noise, refinement)
             return float(loser_below @ count + loser_between @ density)
 
