@@ -167,9 +167,7 @@ class Plan:
     def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it."""
         shown = {
-            "mechanism": [row.mechanism for row in self.rows],
-            "budget": [row.budget for row in self.rows],
-            "domain": [row.domain for row in self.rows],
+            **{name: [str(getattr(row, name)) for row in self.rows] for name in ("mechanism", "budget", "domain")},
             "epsilon": [cost_text(row.epsilon) for row in self.rows],
             "rho": ["" if math.isnan(row.rho) else cost_text(row.rho) for row in self.rows],
             "delta": [in_full(row.delta) if row.delta else "" for row in self.rows],

@@ -86,6 +86,7 @@ def _key_set_of_votes(request: Request) -> KeySet:
 
 
 SEVERAL = (2, MORE)
+CANONICAL_GUMBEL, ORDERED_GUMBEL = _with_gumbel(CanonicalTopK), _with_gumbel(OrderedCanonicalTopK)
 HISTOGRAM, LIST = "histogram, at most {most} a person", "limited domain, Gumbel"
 ROWS = (
     Row("permute-and-flip", "permute-and-flip", PURE, ordered=True, ks=(1, 1)),
@@ -95,17 +96,10 @@ ROWS = (
     Row("one-shot, Laplace", "oneshot-laplace", PURE, ordered=True, in_rounds=True),
     Row("joint", "joint", CURRENCIES, ordered=True),
     Row("canonical", "canonical", PURE, ks=SEVERAL),
-    Row("canonical, Gumbel", "canonical", LOOSER, ks=SEVERAL, build=_with_gumbel(CanonicalTopK)),
+    Row("canonical, Gumbel", "canonical", LOOSER, ks=SEVERAL, build=CANONICAL_GUMBEL),
     Row("guarded", "guarded", CURRENCIES, converts=False, ks=SEVERAL),
     Row("ordered canonical", "ordered-canonical", PURE, ordered=True, ks=SEVERAL),
-    Row(
-        "ordered canonical, Gumbel",
-        "ordered-canonical",
-        LOOSER,
-        ordered=True,
-        ks=SEVERAL,
-        build=_with_gumbel(OrderedCanonicalTopK),
-    ),
+    Row("ordered canonical, Gumbel", "ordered-canonical", LOOSER, ordered=True, ks=SEVERAL, build=ORDERED_GUMBEL),
     Row("guarded list", "guarded-list", CURRENCIES, ordered=True, converts=False, ks=SEVERAL),
     Row(HISTOGRAM, "histogram", CURRENCIES, ordered=True, converts=False, needs="cap"),
     _names_row("stable, all or nothing", "all-or-nothing", ("approx",), goals=EVERY),

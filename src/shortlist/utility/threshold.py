@@ -131,10 +131,8 @@ class LineRace:
         def density(z: Floats, levels: quadrature.Levels) -> Floats:
             ahead, behind = (quadrature.gather(one, levels, noise, 2).crowd for one in everyone)
             log_line, log_density = line_law(z, noise, self.rate)
-            inside, below = (
-                quadrature.log_all(ahead, noise.log_survival, z),
-                quadrature.log_all(behind, noise.log_cdf, z),
-            )
+            inside = quadrature.log_all(ahead, noise.log_survival, z)
+            below = quadrature.log_all(behind, noise.log_cdf, z)
             number, ending = self._counts(z, *_near(middle, levels, noise), room)
             by_line = np.exp(log_density + inside + below) * number[:, lowest:].sum(axis=1)
             by_tail = quadrature.highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]

@@ -106,9 +106,7 @@ def transcript_law(rules: Rules, questions: Sequence[Number]) -> Law:
 Named = tuple[tuple[int, ...], tuple[float, ...]]
 
 
-def _named(
-    mechanism: HybridTopK | HybridSparseVector, scores: Scores, scale: Fraction
-) -> Iterator[tuple[Named, float]]:
+def _named(mechanism: Any, scores: Scores, scale: Fraction) -> Iterator[tuple[Named, float]]:
     """All lists of at most k items, with a few gaps of each, and what a list costs."""
     for n in range(min(mechanism.k, len(scores)) + 1):
         for named in cartesian(permutations(range(len(scores)), n), gap_grid(n, scale)):
