@@ -22,7 +22,7 @@ from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
-from shortlist.planning.rows import compared, contestants
+from shortlist.planning.rows import contestants, list_rivals
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import QuestionOptions, Scores, as_scores
@@ -148,7 +148,7 @@ def compare(
     if data.public:
         if delta is not None:
             raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
-        paid, rivals = 0.0, compared(size, data.most if most is None else check_cap(most))
+        paid, rivals = 0.0, list_rivals(size, data.most if most is None else check_cap(most))
     else:
         if delta is None:
             raise bad_value(

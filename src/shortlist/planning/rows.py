@@ -172,7 +172,7 @@ def _reach(mechanism: Any, scores: Scores, goal: Goal) -> float:
     return float(getattr(mechanism.quality(scores), goal))
 
 
-def compared(k: int, most: int | None) -> list[Contestant]:
+def list_rivals(k: int, most: int | None) -> list[Contestant]:
     """Return who is compared on a public list under pure budgets, whatever k is; a histogram where there is a cap."""
     rows = [row for row in ROWS if row.domain == "known" and row.ks[1] > 1 and (not row.needs or most is not None)]
     return [one for row in rows for one in _contestants(row, k, most, None) if "pure" in one.currencies]
