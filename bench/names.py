@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from shortlist import Scores
+from shortlist import ApproxDP, Scores
 from shortlist.exact.thresholds import weight
-from shortlist.mechanisms import CanonicalLimitedDomain, KeySet, NamesChoice
+from shortlist.mechanisms import CanonicalLimitedDomain, KeySet, LimitedDomainTopK, NamesChoice
 from shortlist.mechanisms.partition import Branch
 from shortlist.mechanisms.unknown_domain import default_limit
-from shortlist.planning.search import rates
 from shortlist.utility.unknown_domain import BarredRace
 
 DELTA, MOST, MANY = 1e-6, 64, 64
@@ -203,7 +202,8 @@ Rates = dict[tuple[int, float], tuple[float, float]]
 
 
 def list_rates(k: int, epsilon: float) -> tuple[float, float]:
-    return rates(k, epsilon, DELTA)
+    charge: Any = LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, DELTA)).charge
+    return charge.epsilon, charge.delta
 
 
 @lru_cache(None)

@@ -61,8 +61,9 @@ def study(data: Counts, k: int, points: int, search: bool = True) -> list[Row]:
         for epsilon in sorted({*grid.tolist(), 1.0, *(one for one in sure if one < math.inf)}):
             quality = ENTRANTS[label](k, epsilon).quality(scores)
             add(label, epsilon, quality.top, quality.great, quality.good)
-    for epsilon in (middle * np.geomspace(0.1, 10.0, 3 * points)).tolist():
-        add(BOUND, epsilon, most_success(data.values, k, epsilon), 1.0, 1.0)
+    epsilons = (middle * np.geomspace(0.1, 10.0, 3 * points)).tolist()
+    for epsilon, most in zip(epsilons, most_success(data.values, k, epsilons), strict=True):
+        add(BOUND, epsilon, most, 1.0, 1.0)
     return rows
 
 

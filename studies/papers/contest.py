@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from shortlist.mechanisms import CanonicalTopK
+from shortlist.mechanisms.base import Request
+from shortlist.mechanisms.registry import METHODS
 from shortlist.pages.plots import INK, PALETTE
-from shortlist.planning.rows import curves
-
-CURVES = curves()
+from shortlist.privacy import PureDP
 
 PEELING, ONE_SHOT, PAPER, GAMMA_1 = (
     "peeling",
@@ -22,14 +22,19 @@ OURS, GUARDED, JOINT, BOUND = "canonical, gap-aware (ours)", "guarded (ours)", "
 OLD, NEW = (PEELING, ONE_SHOT), (PAPER, GAMMA_1)
 """The classical mechanisms of the paper's comparison, and its own two."""
 
+
+def _method(name: str) -> Callable[[int, float], Any]:
+    return lambda k, epsilon: METHODS[name].build(Request(k, PureDP(epsilon)))
+
+
 ENTRANTS: dict[str, Callable[[int, float], Any]] = {
-    PEELING: CURVES["one-shot, Gumbel"],
-    ONE_SHOT: CURVES[ONE_SHOT],
+    PEELING: _method("oneshot-gumbel"),
+    ONE_SHOT: _method("oneshot-exponential"),
     PAPER: lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon, noise="gumbel", loss="paper"),
     GAMMA_1: lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon, noise="gumbel", loss="paper", gamma=1),
-    OURS: CURVES["canonical"],
-    GUARDED: CURVES["guarded"],
-    JOINT: CURVES[JOINT],
+    OURS: _method("canonical"),
+    GUARDED: _method("guarded"),
+    JOINT: _method("joint"),
 }
 """Peeling with the exponential mechanism and one-shot Gumbel noise have the same law. The paper did not run joint."""
 

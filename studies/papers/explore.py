@@ -77,7 +77,7 @@ def rival_cell(rival: str, shape: int, k: int, epsilon: float) -> tuple[float, f
 
 def bound_cell(shape: int, k: int, epsilon: float) -> float:
     """The most that P[exactly a true top k] can be, for any mechanism."""
-    return _short(most_success(SHAPES[shape].counts, k, epsilon))
+    return _short(most_success(SHAPES[shape].counts, k, [epsilon])[0])
 
 
 def log_factorials(most: int) -> Any:

@@ -18,7 +18,7 @@ from shortlist.audit.events import read_many
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.registry import METHODS
 from shortlist.pate import PATE, MultiLabelPATE
-from shortlist.planning.rows import FACTS, ROWS, compared, contestants
+from shortlist.planning.rows import FACTS, ROWS, contestants, list_rivals
 from shortlist.testing import seeded
 from tests.helpers.support import full_size, sized
 from tests.helpers.terminal import called
@@ -52,7 +52,7 @@ def test_every_name_is_that_of_one_thing():
     assert {row.method for row in ROWS} <= set(METHODS)
     pure = [one.label for one in contestants(3, "known", False) if "pure" in one.currencies]
     # what is compared is planned, under the same name
-    assert sorted(pure) == sorted(one.label for one in compared(3, None))
+    assert sorted(pure) == sorted(one.label for one in list_rivals(3, None))
 
 
 @every

@@ -11,7 +11,6 @@ import shortlist as sl
 from shortlist.execute import choose_mechanism
 from shortlist.mechanisms.base import Request
 from shortlist.planning.plans import counts_of_shape
-from shortlist.planning.search import least_epsilon_of_a_list, rates
 
 # low enough that no row is sure, high enough that some are likely
 ASKED = [(1, 0.01, None), (2, 0.03, 2), (3, 0.04, None), (4, 0.1, None), (9, 0.3, 2)]
@@ -51,14 +50,3 @@ def test_rows_of_counted_tables_are_the_law_of_what_their_methods_build():
         built: Any = choose_mechanism(request, one.method).mechanism
         assert one.top == pytest.approx(built.success_probability(scores), abs=1e-6), one
     assert {one.method for one in found.rows} >= {"keys", "names-choice"}
-
-
-@pytest.mark.parametrize(("k", "delta", "power"), [(1, 1e-4, 3)])
-def test_the_epsilon_of_a_list_was_tried_with_the_mechanisms_own_parameters(k, delta, power):
-    """A made-up race that lives on its bar: what a bar held in the search would reach, the mechanism's does not."""
-
-    def race(e, bar):
-        return -math.expm1(-5 * e * (bar / delta) ** power)
-
-    found = least_epsilon_of_a_list(race, k, delta, 0.9, 1.0, 0.7, width=1e-3, most=1e4)
-    assert race(*rates(k, found, delta)) >= 0.9

@@ -352,7 +352,7 @@ Run = Callable[[Sequence[Job], str], Iterator[tuple[int, Any]]]
 
 
 @contextmanager
-def running(target: Target, workers: int | None, progress: bool | None) -> Iterator[Run]:
+def start_workers(target: Target, workers: int | None, progress: bool | None) -> Iterator[Run]:
     """What runs jobs, in processes of its own if there are several."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -537,7 +537,7 @@ def audit(
     words = (target.name, target.code, promised, trials, sure, size, monotone, seed, inputs)
     notes = Notebook(resume, repr(words))
     started = time.perf_counter()
-    with running(target, workers, progress) as run:
+    with start_workers(target, workers, progress) as run:
         search = _Search(run, target.batch, neighbors, trials, delta, seed)
         if "event" not in notes.state:
             place = search.worst()

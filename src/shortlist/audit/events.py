@@ -188,12 +188,8 @@ class Event:
         return total
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "trees": [[code, tree] for code, tree in self.trees.items()],
-            "cells": sorted(map(list, self.cells)),
-            "likely": self.likely,
-            "width": self.width,
-        }
+        trees, cells = [*self.trees.items()], sorted(map(list, self.cells))
+        return {"trees": trees, "cells": cells, "likely": self.likely, "width": self.width}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Event:

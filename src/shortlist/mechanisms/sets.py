@@ -345,7 +345,11 @@ class GuardedTopK(Guarded):
         return CanonicalTopK(k=self.k, budget=self.budget)
 
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.budget, self.charge)
+        public = self._guarding(scores)
+        if public is None:
+            return self._canonical._privacy_cost(scores)
+        one_shot_of(self.budget, public.k, share_of(public.k, public.d))  # a budget that nothing fits is refused here
+        return self.budget, self.charge
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         public = self._guarding(scores)
@@ -473,10 +477,7 @@ def guarding_of(k: int, d: int, budget: base.Budget) -> Guarding | None:
     if k <= 2 or not (isinstance(budget, ZCDP) or budget.epsilon > 0):
         return None
     junk = junk_from(k, d, rho_of(k, budget))
-    if not (junk < d - k).any():
-        return None
-    one_shot_of(budget, k, share_of(k, d))  # a budget that nothing fits is refused before it is charged
-    return Guarding(k, d, junk)
+    return Guarding(k, d, junk) if (junk < d - k).any() else None
 
 
 def junk_from(k: int, d: int, rho: Fraction) -> Indices:

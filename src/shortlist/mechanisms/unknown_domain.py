@@ -216,14 +216,6 @@ class LimitedDomainTopK(_WorkingList):
         above, many = self._bar
         return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
-    def bar_delta(self, *, quick: bool = False) -> float:
-        """The part of delta that the bar gets under (epsilon, delta); `quick` is what it nearly always gets."""
-        budget = self.guarantee
-        assert isinstance(budget, ApproxDP)
-        limit = self._limit
-        share = quick_heights(self.k, limit, budget)[0][1] if quick else share_for_rounds(self.k, limit, budget)
-        return base.part_of(budget.delta, 1 - share)
-
     @property
     def _rates(self) -> tuple[float, float]:
         """(e, the delta of the bar)."""

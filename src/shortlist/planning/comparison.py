@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from shortlist._arrays import find_frame_library
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
+from shortlist.exact.search import bisect, within
 from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.sets import GuardedTopK, OneShot, budget_with_rounds, share_of
@@ -20,7 +21,7 @@ from shortlist.pages.plots import plot_comparison
 from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
-from shortlist.planning.rows import compared, contestants
+from shortlist.planning.rows import contestants, list_rivals
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import QuestionOptions, Scores, as_scores
@@ -146,7 +147,7 @@ def compare(
     if data.public:
         if delta is not None:
             raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
-        paid, rivals = 0.0, compared(size, data.most if most is None else check_whole("most", most, "$most=3"))
+        paid, rivals = 0.0, list_rivals(size, data.most if most is None else check_whole("most", most, "$most=3"))
     else:
         if delta is None:
             raise bad_value(
@@ -212,7 +213,7 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
 
     rounds = _by_rounds(mechanism, data) if isinstance(mechanism, GuardedTopK) else None
     if rounds is None:
-        return least_epsilon_reaching(lambda size: chance(budgets(size)), target, width=4e-7)
+        return _first(lambda log_size: chance(budgets(math.exp(log_size))) >= target)
     # where it is needed without a delta, to begin there
     near = least_epsilon_reaching(lambda epsilon: chance(PureDP(epsilon)), target, width=0.05)
     if not 0 < near < math.inf:
@@ -267,6 +268,20 @@ def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
     raise TypeError(
         f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: that is {lack}"
     )
+
+
+def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: float = 60.0) -> float:
+    """e to the least number at which an increasing predicate holds, from above; infinite beyond `farthest`."""
+    here, step, low, high = 0.0, 1.0, -math.inf, math.inf
+    while math.isinf(low) or math.isinf(high):
+        if abs(here) > farthest:
+            return math.inf if here > 0 else math.exp(here)
+        if succeeds(here):
+            high, here = here, here - step
+        else:
+            low, here = here, here + step
+        step *= 2
+    return math.exp(bisect(succeeds, low, high, within(width))[1])
 
 
 def _validate_public(scores: object, question: QuestionOptions) -> Scores:

@@ -23,7 +23,7 @@ from shortlist.pages.summary import bound_text, chance_text, cost_text, in_full
 from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import CURRENCIES, DOMAINS, FACTS, Contestant, Goal, affordable, contestants, cost
-from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
+from shortlist.planning.search import least_epsilon_reaching
 from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility import ranks_within, searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
@@ -166,9 +166,7 @@ class Plan:
     def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it."""
         shown = {
-            "mechanism": [row.mechanism for row in self.rows],
-            "budget": [row.budget for row in self.rows],
-            "domain": [row.domain for row in self.rows],
+            **{name: [str(getattr(row, name)) for row in self.rows] for name in ("mechanism", "budget", "domain")},
             "epsilon": [cost_text(row.epsilon) for row in self.rows],
             "rho": ["" if math.isnan(row.rho) else cost_text(row.rho) for row in self.rows],
             "delta": [in_full(row.delta) if row.delta else "" for row in self.rows],
@@ -403,8 +401,8 @@ def plan(
     choices = int(np.count_nonzero(data.values > -math.inf))
     if size >= choices:
         raise bad_value(f"$k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
-    sought: Goal = goal  # type: ignore[assignment]
-    wanted = _target(target, sought, epsilon)
+    word: Goal = goal  # type: ignore[assignment]
+    wanted = _target(target, word, epsilon)
     spent = None if epsilon is None else number("epsilon", epsilon, above=True)
     if spent is not None and not LEAST <= spent <= MOST:
         raise bad_value(f"$epsilon must be from {LEAST:g} to {MOST:,.0f} in a plan: write $epsilon=1.0, for example")
@@ -415,11 +413,11 @@ def plan(
     counts, listed = _are_counts(data), flag("ordered", ordered)
     shared = None if data._weights is None else data._weights.most
     entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)
-                if (data.public if place == "known" else counts) and sought in one.row.goals]  # fmt: skip
-    bound = BOUNDS[sought](data.values, size, wanted) if counts and wanted is not None and sought in BOUNDS else None
-    aim, last = Aim(data, sought, wanted, spent, room, currencies, bound or 0.1), Tries()
+                if (data.public if place == "known" else counts) and word in one.row.goals]  # fmt: skip
+    bound = BOUNDS[word](data.values, size, wanted) if counts and wanted is not None and word in BOUNDS else None
+    aim, last = Aim(data, word, wanted, spent, room, currencies, bound or 0.1), Tries()
     by_entrant: dict[Contestant, list[PlanRow]] = {}
-    with searching(sought) if spent is None else nullcontext():
+    with searching(word) if spent is None else nullcontext():
         for one in sorted(entrants, key=lambda one: one.rounds == 1):  # rounds first, on which others fall back
             by_entrant[one] = _rows(one, aim, last)
     rows = [row for one in entrants for row in by_entrant[one]]
@@ -431,7 +429,7 @@ def plan(
     rows.sort(key=lambda row: (row.epsilon, -row.reached) if wanted is not None else (-row.reached, row.epsilon))
     gamma = float(default_gamma(size, len(data)))
     collapse = None if size == 1 else collapse_point(data.values, size, gamma, float(data.range_sensitivity))
-    return Plan(size, sought, wanted, described, tuple(rows), bound, collapse, cap)
+    return Plan(size, word, wanted, described, tuple(rows), bound, collapse, cap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,9 +471,6 @@ def _least(one: Contestant, aim: Aim, target: float, delta: float, last: Tries) 
     if one.row.domain == "known" and _is_certain(aim.scores.values, one.request.size, aim.goal):
         return 0.0
     start, step = first_try(one, aim.bound, last)
-    if one.splits_delta:
-        race = race_of_a_list(aim.scores, aim.goal, one.rounds)
-        return least_epsilon_of_a_list(race, one.rounds, delta, target, start, step, width=WIDTH, most=MOST)
     reach = partial(one.reach, aim.scores, aim.goal, delta=delta)
     p = least_epsilon_reaching(reach, target, start=start, step=step, width=WIDTH)
     if 0 < p <= MOST:
@@ -493,10 +488,10 @@ def _rows(one: Contestant, aim: Aim, last: Tries) -> list[PlanRow]:
             continue
         own = one.own_delta(currency, aim.delta)
         if aim.target is not None:
-            kept = own if one.row.domain == "unknown" else 0.0
-            if kept not in solutions:
-                solutions[kept] = _least(one, aim, aim.target, own, last)
-            (paid, rho), got = cost(one, currency, solutions[kept], aim.delta), aim.target
+            own_bar = own if one.row.domain == "unknown" else 0.0
+            if own_bar not in solutions:
+                solutions[own_bar] = _least(one, aim, aim.target, own, last)
+            (paid, rho), got = cost(one, currency, solutions[own_bar], aim.delta), aim.target
         else:
             paid = aim.epsilon or 0.0
             p, rho = affordable(one, currency, paid, aim.delta)
@@ -543,7 +538,7 @@ def _question(
 
 
 def _is_certain(values: Values, k: int, goal: Goal) -> bool:
-    """Whether k items reach the goal whichever come out, as where the rest are ties: nothing is needed or sought."""
+    """Whether k items reach the goal whichever come out, as where the rest are ties: nothing is needed."""
     ranking = np.sort(values[values > -math.inf])[::-1]
     if goal in ("top", "recall"):
         return bool(ranking[0 if goal == "top" else k - 1] == ranking[-1])

@@ -73,12 +73,8 @@ def _names_row(label: str, method: str, currencies: tuple[Currency, ...], **word
     return Row(label, method, currencies, **usual | words)
 
 
-def _canonical(request: Request) -> CanonicalTopK:
-    return CanonicalTopK(k=request.size, budget=request.budget, noise="gumbel")
-
-
-def _ordered_canonical(request: Request) -> OrderedCanonicalTopK:
-    return OrderedCanonicalTopK(k=request.size, budget=request.budget, noise="gumbel")
+def _with_gumbel(kind: Callable[..., Any]) -> Callable[[Request], Any]:
+    return lambda request: kind(k=request.size, budget=request.budget, noise="gumbel")
 
 
 def _list_of_names(request: Request) -> LimitedDomainTopK:
@@ -90,6 +86,7 @@ def _key_set_of_votes(request: Request) -> KeySet:
 
 
 SEVERAL = (2, MORE)
+CANONICAL_GUMBEL, ORDERED_GUMBEL = _with_gumbel(CanonicalTopK), _with_gumbel(OrderedCanonicalTopK)
 HISTOGRAM, LIST = "histogram, at most {most} a person", "limited domain, Gumbel"
 ROWS = (
     Row("permute-and-flip", "permute-and-flip", PURE, ordered=True, ks=(1, 1)),
@@ -99,10 +96,10 @@ ROWS = (
     Row("one-shot, Laplace", "oneshot-laplace", PURE, ordered=True, in_rounds=True),
     Row("joint", "joint", CURRENCIES, ordered=True),
     Row("canonical", "canonical", PURE, ks=SEVERAL),
-    Row("canonical, Gumbel", "canonical", LOOSER, ks=SEVERAL, build=_canonical),
+    Row("canonical, Gumbel", "canonical", LOOSER, ks=SEVERAL, build=CANONICAL_GUMBEL),
     Row("guarded", "guarded", CURRENCIES, converts=False, ks=SEVERAL),
     Row("ordered canonical", "ordered-canonical", PURE, ordered=True, ks=SEVERAL),
-    Row("ordered canonical, Gumbel", "ordered-canonical", LOOSER, ordered=True, ks=SEVERAL, build=_ordered_canonical),
+    Row("ordered canonical, Gumbel", "ordered-canonical", LOOSER, ordered=True, ks=SEVERAL, build=ORDERED_GUMBEL),
     Row("guarded list", "guarded-list", CURRENCIES, ordered=True, converts=False, ks=SEVERAL),
     Row(HISTOGRAM, "histogram", CURRENCIES, ordered=True, converts=False, needs="cap"),
     _names_row("stable, all or nothing", "all-or-nothing", ("approx",), goals=EVERY),
@@ -132,11 +129,6 @@ class Contestant:
     def one_pair(self) -> bool:
         """Whether it takes (epsilon, delta) as they are given: p is epsilon, and nothing is converted here."""
         return not self.row.converts and self.currencies == ("approx",)
-
-    @property
-    def splits_delta(self) -> bool:
-        """Whether it is a list whose calibration is slow and whose race is fast: its search calibrates as it goes."""
-        return self.one_pair and self.rounds > 1
 
     def own_delta(self, currency: Currency, delta: float) -> float:
         """The delta that its law is given: all of it where nothing is converted here, half for its bar elsewhere."""
@@ -180,7 +172,7 @@ def _reach(mechanism: Any, scores: Scores, goal: Goal) -> float:
     return float(getattr(mechanism.quality(scores), goal))
 
 
-def compared(k: int, most: int | None) -> list[Contestant]:
+def list_rivals(k: int, most: int | None) -> list[Contestant]:
     """Return who is compared on a public list under pure budgets, whatever k is; a histogram where there is a cap."""
     rows = [row for row in ROWS if row.domain == "known" and row.ks[1] > 1 and (not row.needs or most is not None)]
     return [one for row in rows for one in _contestants(row, k, most, None) if "pure" in one.currencies]

@@ -1,9 +1,4 @@
-"""Search for the least epsilon that reaches a goal, in few evaluations: each one is an exact distribution.
-
-LimitedDomainTopK divides delta between its threshold and the conversion of its rounds, and to calibrate that is slow.
-`least_epsilon_of_a_list` searches by its fast race and takes the calibrated parameters from the mechanism, so a plan
-promises what the mechanism does and nothing else.
-"""
+"""Search for the least epsilon that reaches a goal, in few evaluations: each one is an exact distribution."""
 
 from __future__ import annotations
 
@@ -11,11 +6,6 @@ import math
 from collections.abc import Callable
 
 from shortlist.exact.search import find_crossing
-from shortlist.mechanisms.unknown_domain import LimitedDomainTopK, default_limit
-from shortlist.planning.rows import SLACK, Goal
-from shortlist.privacy import ApproxDP, BoundedRange, ThinnedRange
-from shortlist.scores import Scores
-from shortlist.utility.unknown_domain import BarredRace
 
 LEAST, MOST = -100.0, 27.0
 """Epsilons are sought between e^-100 and e^27."""
@@ -88,83 +78,3 @@ def _log_odds(chance: float) -> float:
     if chance <= 0.0:
         return -STEEPEST
     return STEEPEST if chance >= 1.0 else max(-STEEPEST, math.log(chance) - math.log1p(-chance))
-
-
-Race = Callable[[float, float], float]
-"""(e of a round, delta of the bar) -> how far the list gets."""
-
-TRIES = 6
-LOOSE = 0.03
-"""How exactly the epsilon is sought that says which bar is likely: the shares of delta are far apart."""
-NEARBY = 0.15
-"""From so near, in ln epsilon, it is not sought at all."""
-
-
-def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
-    return LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta))
-
-
-def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
-    """(e of a round, delta of the threshold) as the mechanism calibrates them for ApproxDP(epsilon, delta)."""
-    charge = _of(k, epsilon, delta).charge
-    assert isinstance(charge, ThinnedRange)
-    return charge.epsilon, charge.delta
-
-
-def race_of_a_list(scores: Scores, goal: Goal, k: int) -> Race:
-    """Return how far a list of k gets, by (e of a round, delta of its threshold)."""
-
-    def reach(e: float, delta: float) -> float:
-        race = BarredRace.of(scores.values, k, e, delta, default_limit(k))
-        return race.top() if goal == "top" else race.recall()
-
-    return reach
-
-
-def least_epsilon_of_a_list(
-    race: Race, k: int, delta: float, target: float, start: float, step: float, *, width: float, most: float
-) -> float:
-    """The least epsilon at which LimitedDomainTopK itself reaches `target`, rounded up; infinite beyond `most`.
-
-    Calibration is slow and the race is fast, so the search runs over e with the threshold held, the cost of that e
-    follows, and the mechanism says which threshold it would choose there (first which it is likely to), until it is the
-    same. Whatever is returned was tried with the mechanism's own threshold, and its own e or a smaller one. `start`
-    says where to begin, and `step` how far to the next try; from nearby it is taken at its word, for the first
-    threshold is only a likely one.
-    """
-
-    def least(bar: float, width: float) -> float:
-        return least_epsilon_reaching(lambda p: race(p / k, bar), target, start=start, width=width, step=step)
-
-    def cost(p: float, bar: float) -> float:
-        return max(_cost(k, p, delta - bar), width * p)  # a positive one, even where delta alone would do
-
-    bar, enough, tried = delta / 2, math.inf, math.inf
-    p = least(bar, LOOSE) if step > NEARBY else start
-    if 0 < p <= most:
-        start, step = p, LOOSE
-        bar = _of(k, cost(p, bar), delta).bar_delta(quick=True)
-    for _ in range(TRIES):
-        held, p = bar, least(bar, width)
-        if not 0 < p <= most:
-            return math.inf if p else 0.0
-        start, step = p, 10 * width  # another bar changes little
-        tried = cost(p, held)
-        bar = _of(k, tried, delta).bar_delta()
-        # with the same bar it has at least this e: that is what SLACK is for, and nothing need be calibrated
-        own = (p / k, bar) if bar == held < delta else rates(k, tried, delta)
-        if race(*own) >= target:
-            enough = min(enough, tried)
-        if bar == held:
-            break
-    while not math.isfinite(enough):
-        tried *= 1 + width
-        if race(*rates(k, tried, delta)) >= target:
-            enough = tried
-    return enough
-
-
-def _cost(k: int, p: float, converts: float) -> float:
-    if converts <= 0:
-        return p
-    return min(p, BoundedRange(p / k).repeat(k).epsilon_at(converts)) * SLACK

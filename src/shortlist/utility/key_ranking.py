@@ -14,7 +14,7 @@ through a few; everything else is added up as it stands.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -368,18 +368,15 @@ class MixedDistribution:
     scores: Scores
 
     def success(self) -> float:
-        return self._mean(lambda one: one.success_probability(self.scores))
+        return float(sum(p * one.success_probability(self.scores) for p, one in self._ways()))
 
     def recall(self) -> float:
-        return self._mean(lambda one: one.expected_recall(self.scores))
+        return float(sum(p * one.expected_recall(self.scores) for p, one in self._ways()))
 
     def quality(self) -> Quality:
         if any(one.kind == "keys" for one in self.mechanism.branches):
             raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
         return mix((p, one.quality(self.scores)) for p, one in self._ways())
-
-    def _mean(self, number: Callable[[Any], float]) -> float:
-        return float(sum(p * number(one) for p, one in self._ways()))
 
     def _ways(self) -> list[tuple[float, Any]]:
         chances = self.mechanism._choice(self.scores).chances()

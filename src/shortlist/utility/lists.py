@@ -235,40 +235,34 @@ CELLS = 1 << 17
 """Nodes times levels that are looked at together, so that they stay in the processor's cache."""
 
 
-def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Floats:
-    """P[the winner is a sequence of this level], for every level; what they lack of 1 is the chance of the guard."""
-    mass = float(np.logaddexp.reduce(support.log_mass))
-    nodes, weights = _panels(min(0.0, BEYOND - mass, -v))
-    result = np.zeros(len(support.log_mass))
-    size = max(1, CELLS // len(result))
-    for start in range(0, len(nodes), size):
-        result += _contribution(support, mass, nodes[start : start + size], weights[start : start + size], v, a)
-    return result
-
-
 @np.errstate(divide="ignore", over="ignore")
-def _contribution(support: Levels, mass: float, node: Floats, weight: Floats, v: float, a: float) -> Floats:
-    """What some nodes ln t of the integral add, with their weights; `mass` is ln of the sum of all masses.
+def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Floats:
+    """P[the winner is a sequence of this level], for every level; what they lack of 1 is the chance of the guard.
 
     ln G(t) = -sum N_r ln [(1 - p_next t) / (1 - p_r t)], where N_r (p_r - p_next) is the mass of level r: one logarithm
     for each level and node, and sums of products.
     """
-    share, width = np.exp(support.log_mass - mass), np.exp(support.log_width)
-    out = np.exp(node)[:, None] * np.exp(-support.depth)  # p_r t
-    drop = out * width  # t (p_r - p_next)
-    left = np.subtract(1.0, out, out=out)
-    rise = drop / left
-    per_drop = np.log1p(rise)
-    np.divide(per_drop, drop, out=per_drop, where=drop > SMALLEST)
-    per_drop[drop <= SMALLEST] = 1.0
-    still_out = -np.exp(node + mass) * np.einsum("ij,j->i", per_drop, share)  # ln G(t); by one thread, as below
-    if v > -math.inf:
-        still_out = still_out + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
-    drop += left  # 1 - p_next t
-    drop *= left
-    factor = weight * np.exp(np.minimum(still_out + node + mass, 700.0))
-    chances = np.einsum("i,ij->j", factor, np.reciprocal(drop, out=drop))
-    return np.asarray(share * chances)
+    mass = float(np.logaddexp.reduce(support.log_mass))
+    nodes, weights = _panels(min(0.0, BEYOND - mass, -v))
+    share, width, fall = (np.exp(one) for one in (support.log_mass - mass, support.log_width, -support.depth))
+    result = np.zeros(len(share))
+    size = max(1, CELLS // len(result))
+    for start in range(0, len(nodes), size):
+        node, weight = nodes[start : start + size], weights[start : start + size]
+        out = np.exp(node)[:, None] * fall  # p_r t
+        drop = out * width  # t (p_r - p_next)
+        left = np.subtract(1.0, out, out=out)
+        per_drop = np.log1p(drop / left)
+        np.divide(per_drop, drop, out=per_drop, where=drop > SMALLEST)
+        per_drop[drop <= SMALLEST] = 1.0
+        still_out = -np.exp(node + mass) * np.einsum("ij,j->i", per_drop, share)  # ln G(t); by one thread, as below
+        if v > -math.inf:
+            still_out = still_out + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
+        drop += left  # 1 - p_next t
+        drop *= left
+        factor = weight * np.exp(np.minimum(still_out + node + mass, 700.0))
+        result += share * np.einsum("i,ij->j", factor, np.reciprocal(drop, out=drop))
+    return result
 
 
 def _panels(end: float) -> tuple[Floats, Floats]:

@@ -228,13 +228,13 @@ class Block:
     weights: Floats
 
 
-def find_range(below: Callable[[Floats], Floats], above: Callable[[Floats], Floats], guess: Levels) -> Levels:
+def find_range(below: Callable[[Floats], Floats], above: Callable[[Floats], Floats]) -> Levels:
     """Levels [a, b] with below(a) and above(b) at most NEGLIGIBLE_LOG, each end about 5% too far out.
 
     ``below(z)`` bounds the logarithm of the mass below z and increases; ``above`` is its mirror. Each is asked for
     several levels at once.
     """
-    low, high = _outside(below, guess, -1.0), _outside(above, guess, 1.0)
+    low, high = _outside(below, -1.0), _outside(above, 1.0)
     low_inside, high_inside = high, low
     for _ in range(_ROUNDS):
         margin = 0.05 * max(high_inside - low_inside, 0.0)
@@ -245,9 +245,9 @@ def find_range(below: Callable[[Floats], Floats], above: Callable[[Floats], Floa
     return low, high
 
 
-def _outside(mass: Callable[[Floats], Floats], guess: Levels, side: float) -> float:
+def _outside(mass: Callable[[Floats], Floats], end: float) -> float:
     """A level beyond which the mass is negligible: by steps that double."""
-    end, step = guess[0] if side < 0 else guess[1], side * max(1.0, guess[1] - guess[0])
+    step = 2.0 * end
     while True:
         levels: Floats = end + step * _DOUBLED
         enough = mass(levels) <= NEGLIGIBLE_LOG
@@ -492,16 +492,9 @@ _LOWEST_LOG = -1e5
 """ln 0 for our purposes: weights of either sign can be applied to it."""
 
 
-def log_all_above(crowd: Crowd, noise: Noise, nodes: Floats) -> Floats:
-    """ln S_A at the nodes."""
-    logs = noise.log_survival(nodes[:, None] - crowd.values)
-    return np.maximum(logs, _LOWEST_LOG) @ crowd.weights
-
-
-def log_all_below(crowd: Crowd, noise: Noise, nodes: Floats) -> Floats:
-    """ln F_B at the nodes."""
-    logs = noise.log_cdf(nodes[:, None] - crowd.values)
-    return np.maximum(logs, _LOWEST_LOG) @ crowd.weights
+def log_all(crowd: Crowd, log_chance: Callable[[Floats], Floats], nodes: Floats) -> Floats:
+    """ln S_A at the nodes with the noise's `log_survival`, ln F_B with its `log_cdf`."""
+    return np.maximum(log_chance(nodes[:, None] - crowd.values), _LOWEST_LOG) @ crowd.weights
 
 
 def highest_density(crowd: Crowd, noise: Noise, nodes: Floats, log_factor: Floats) -> Floats:
@@ -516,52 +509,43 @@ def separation_range(above: Crowd, below: Crowd, noise: Noise) -> Levels:
     """The levels that matter, to e^-41 of the result, in the integral of S_A dF_B (which is 1 if A is empty).
 
     What lies below z adds at most F_B(z), what lies above at most S_A(z) sum_B S(z - s), and the result is at least
-    S_A F_B at every level. First with scores rounded to quarters so that the bounds hold, then with all of them.
+    S_A F_B at every level. With scores rounded to quarters so that the bounds hold.
     """
-    above_up, above_down = round_crowd(above, up=True), round_crowd(above, up=False)
-    below_up, below_down = round_crowd(below, up=True), round_crowd(below, up=False)
-    outer = _range((above_up, above_down), (below_up, below_down), noise, (-1.0, 1.0))
-    near_above, near_below = (gather(crowd, outer, noise, 0).crowd for crowd in (above, below))
-    return _range((near_above, near_above), (near_below, near_below), noise, outer)
-
-
-def _range(above: tuple[Crowd, Crowd], below: tuple[Crowd, Crowd], noise: Noise, guess: Levels) -> Levels:
-    """Each crowd as (rounded up, rounded down); the range is relative to a lower bound on the result."""
-    least = _least_log_chance(above[1], below[0], noise, guess)
+    (above_up, above_down), (below_up, below_down) = (
+        [round_crowd(crowd, up=up) for up in (True, False)] for crowd in (above, below)
+    )
+    least = _least_log_chance(above_down, below_up, noise)
 
     def log_below(levels: Floats) -> Floats:
-        return log_all_below(below[1], noise, levels) - least
+        return log_all(below_down, noise.log_cdf, levels) - least
 
     def log_above(levels: Floats) -> Floats:
-        exceed = np.exp(noise.log_survival(levels[:, None] - below[0].values)) @ below[0].weights
-        together: Floats = log_all_above(above[0], noise, levels) + np.log(np.clip(exceed, 1e-300, 1.0)) - least
+        exceed = np.exp(noise.log_survival(levels[:, None] - below_up.values)) @ below_up.weights
+        together: Floats = log_all(above_up, noise.log_survival, levels) + np.log(np.clip(exceed, 1e-300, 1.0)) - least
         return together
 
-    return find_range(log_below, log_above, guess)
+    return find_range(log_below, log_above)
 
 
-def _least_log_chance(above: Crowd, below: Crowd, noise: Noise, guess: Levels) -> float:
+def _least_log_chance(above: Crowd, below: Crowd, noise: Noise) -> float:
     """ln of the largest S_A F_B found: near where the two are equal, and on a grid around it."""
     if not above.values.size:
         return 0.0
 
     def difference(levels: Floats) -> Floats:
-        return log_all_below(below, noise, levels) - log_all_above(above, noise, levels)
+        return log_all(below, noise.log_cdf, levels) - log_all(above, noise.log_survival, levels)
 
-    low, high = _sign_change(difference, guess)
-    grid = np.concatenate([np.linspace(*guess, 33), np.linspace(low, high, 3)])
-    return float(np.max(log_all_below(below, noise, grid) + log_all_above(above, noise, grid)))
+    grid = np.append(np.linspace(-1.0, 1.0, 33), np.linspace(*_sign_change(difference), 3))
+    return float(np.max(log_all(below, noise.log_cdf, grid) + log_all(above, noise.log_survival, grid)))
 
 
-def _sign_change(increasing: Callable[[Floats], Floats], guess: Levels) -> Levels:
+def _sign_change(increasing: Callable[[Floats], Floats]) -> Levels:
     """Two levels, as near as 12 halvings bring them, between which the sign changes."""
-    low, high = guess
-    step = 1.0
+    low, high = -1.0, 1.0
     while increasing(np.array([low])) > 0:
-        low, step = low - step, 2 * step
-    step = 1.0
+        low *= 2
     while increasing(np.array([high])) < 0:
-        high, step = high + step, 2 * step
+        high *= 2
     for _ in range(2):
         grid = np.linspace(low, high, 65)
         place = int(np.append(increasing(grid[1:-1]) >= 0, True).argmax())

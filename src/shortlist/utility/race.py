@@ -27,10 +27,8 @@ from shortlist.utility.quadrature import (
     by_nodes,
     crowd_of,
     find_range,
-    gather,
     highest_density,
-    log_all_above,
-    log_all_below,
+    log_all,
     log_bounds,
     refine,
     round_crowd,
@@ -197,19 +195,12 @@ _AT_A_TIME = 9_000
 def threshold_range(crowd: Crowd, k: int, noise: Noise) -> Levels:
     """Levels that hold the (k+1)-th largest noisy score up to a mass of e^-41 on each side.
 
-    It lies above z if at least k + 1 items exceed z: Chernoff's bound, first with scores rounded to quarters in the
-    safe direction, then with all of them, which is worth its time where the law is to be exact.
+    It lies above z if at least k + 1 items exceed z: Chernoff's bound with scores rounded in the safe direction.
     """
-    outer = _range(round_crowd(crowd, up=True), round_crowd(crowd, up=False), k, noise, (-1.0, 1.0))
-    near = gather(crowd, outer, noise, 0).crowd
-    return _range(near, near, k, noise, outer)
-
-
-def _range(upper: Crowd, lower: Crowd, k: int, noise: Noise, guess: Levels) -> Levels:
+    up, down = (round_crowd(crowd, up=one) for one in (True, False))
     return find_range(
-        lambda levels: log_bounds(lower, noise, levels, k, side=-1),
-        lambda levels: log_bounds(upper, noise, levels, k + 1, side=1),
-        guess,
+        lambda levels: log_bounds(down, noise, levels, k, side=-1),
+        lambda levels: log_bounds(up, noise, levels, k + 1, side=1),
     )
 
 
@@ -420,7 +411,7 @@ def line_law(z: Floats, noise: Noise, rate: float) -> tuple[Floats, Floats]:
 
 def line_levels(values: Floats, k: int, noise: Noise, rate: float) -> Levels:
     """Levels outside of which no list ends, to a mass of e^-41 on each side: at the line, or at the best loser."""
-    low, high = find_range(lambda z: noise.log_cdf(rate * z), lambda z: noise.log_survival(rate * z), (-1.0, 1.0))
+    low, high = find_range(lambda z: noise.log_cdf(rate * z), lambda z: noise.log_survival(rate * z))
     if k >= len(values):
         return low, high
     reference = float(np.sort(values)[len(values) - 1 - k])
@@ -556,7 +547,7 @@ class OneshotDistribution:
 
         def part(block: Block, _: int, seen: Sequence[Gathering]) -> float:
             above, below = (one.crowd for one in seen)
-            log_factor = log_sets + log_all_above(above, noise, block.nodes) + np.log(block.weights)
+            log_factor = log_sets + log_all(above, noise.log_survival, block.nodes) + np.log(block.weights)
             return float((highest_density(below, noise, block.nodes, log_factor) @ below.weights).sum())
 
         evaluate = by_blocks([winners, losers], separation_range(winners, losers, noise), noise, part)
@@ -623,9 +614,9 @@ class OneshotDistribution:
 
         def part(block: Block, refinement: int, seen: Sequence[Gathering]) -> float:
             above, between, below = (one.crowd for one in seen)
-            log_factor = log_all_above(above, noise, block.nodes) + np.log(block.weights)
+            log_factor = log_all(above, noise.log_survival, block.nodes) + np.log(block.weights)
             loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.weights
-            loser_between = np.exp(log_factor + log_all_below(below, noise, block.nodes))
+            loser_between = np.exp(log_factor + log_all(below, noise.log_cdf, block.nodes))
             count, density = coefficients(between, block, k - head, noise, refinement)
             return float(loser_below @ count + loser_between @ density)
 

@@ -83,23 +83,21 @@ def winning(mass: Floats, loss: Floats, noise: Noise) -> tuple[float, Floats]:
 
 
 def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
-    """(lower, upper) bounds on ln P[the top k wins, as one subset]: certified."""
+    """(lower, upper) bounds on ln P[the top k wins, as one subset]: certified.
+
+    From upper masses with least losses, and from lower masses with largest losses.
+    """
     cells, left_out = cover(classes, ())
+    if noise == GUMBEL:
+        heavy, light = np.logaddexp(log_sum(cells.upper), left_out), log_sum(cells.lower)
+        return _widen(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
     least = classes.rise[cells.row] + classes.fall[cells.first]
     most = classes.rise[cells.row] + classes.fall[cells.last]
     # the classes left out have so little mass that p s is below 1e-9 for them: twice their mass bounds their hazard
-    rest = left_out if noise == GUMBEL else left_out + math.log(2.0)
-    return winning_bounds(np.append(cells.upper, rest), np.append(least, math.inf), cells.lower, most, noise)
-
-
-def winning_bounds(upper: Floats, least: Floats, lower: Floats, most: Floats, noise: Noise) -> tuple[float, float]:
-    """The same from upper masses with least losses, and lower masses with largest losses."""
-    if noise == GUMBEL:
-        heavy, light = log_sum(upper), log_sum(lower)
-        return _widen(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
-    end, survival = survival_of(upper, least, _gauss()[0])
+    upper = np.append(cells.upper, left_out + math.log(2.0))
+    end, survival = survival_of(upper, np.append(least, math.inf), _gauss()[0])
     low = log_integral(end, survival, _gauss()[1])
-    end, survival = survival_of(lower, most, _radau()[0])
+    end, survival = survival_of(cells.lower, most, _radau()[0])
     return _widen(low, log_integral(end, survival, _radau()[1]))
 
 

@@ -131,7 +131,8 @@ class LineRace:
         def density(z: Floats, levels: quadrature.Levels) -> Floats:
             ahead, behind = (quadrature.gather(one, levels, noise, 2).crowd for one in everyone)
             log_line, log_density = line_law(z, noise, self.rate)
-            inside, below = quadrature.log_all_above(ahead, noise, z), quadrature.log_all_below(behind, noise, z)
+            inside = quadrature.log_all(ahead, noise.log_survival, z)
+            below = quadrature.log_all(behind, noise.log_cdf, z)
             number, ending = self._counts(z, *_near(middle, levels, noise), room)
             by_line = np.exp(log_density + inside + below) * number[:, lowest:].sum(axis=1)
             by_tail = quadrature.highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]
@@ -318,9 +319,7 @@ class AnswerDistribution:
         if self.rules.whole:
             return self._sum(conditional)
         noise, width = self.rules.noise, to_float(self.rules.threshold_scale / self._unit)
-        levels = quadrature.find_range(
-            lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0)
-        )
+        levels = quadrature.find_range(lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width))
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
 
         def density(z: Floats, _: quadrature.Levels) -> Floats:

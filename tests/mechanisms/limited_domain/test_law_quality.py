@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.audit import certify
+from shortlist.audit import Law, certify
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.utility import distribution
 from tests.helpers.laws import good_ranks, great_ranks, holds
 from tests.helpers.support import assert_law
+from tests.helpers.typed import of_kind
 
 CASES = [  # counts, k, epsilon, delta, limit
     ([7, 5, 4, 3, 3, 1], 2, 2.0, 0.01, 3),
@@ -19,6 +20,11 @@ CASES = [  # counts, k, epsilon, delta, limit
     ([2, 2, 2], 2, 1.0, 0.1, 2),
     ([60, 50, 40, 1], 2, 5.0, 0.01, 3),
 ]
+
+
+def certified(mechanism, scores):
+    """The certified chances."""
+    return of_kind(Law, certify(mechanism, scores)).chances
 
 
 def _compare(mechanism, counts, k, lists):
@@ -42,7 +48,7 @@ def _compare(mechanism, counts, k, lists):
 @pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), CASES)
 def test_every_number_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
     mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, split=0.0)
-    lists = {named: float(p) for (named, _), p in certify(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
+    lists = {named: float(p) for (named, _), p in certified(mechanism, sl.Scores(counts, monotone=True)).items()}
     quality = _compare(mechanism, counts, k, lists)
     assert quality.top == mechanism.success_probability(counts, monotone=True)
     assert quality.recall == mechanism.expected_recall(counts, monotone=True)
@@ -85,7 +91,7 @@ def test_draws_have_these_inclusions():
 @pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), [one for one in CASES if one[1] <= 2])
 def test_every_number_of_exponential_noise_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
     mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, noise="exponential")
-    lists = {named: float(p) for (named, _), p in certify(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
+    lists = {named: float(p) for (named, _), p in certified(mechanism, sl.Scores(counts, monotone=True)).items()}
     _compare(mechanism, counts, k, lists)
     for i, one in enumerate(mechanism.inclusion_probabilities(counts, monotone=True)):
         assert one == pytest.approx(sum(p for named, p in lists.items() if i in named), abs=1e-9)
@@ -110,7 +116,7 @@ def test_exponential_noise_of_long_lists_and_of_none():
 @pytest.mark.parametrize("counts", [[9, 7, 7, 4, 3, 2], [9, 8, 5, 2], [3, 3, 3, 3]])
 def test_the_quality_of_canonical_sets_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
     mechanism = CanonicalLimitedDomain(k=k, epsilon=epsilon, delta=delta, limit=limit)
-    chances = certify(mechanism, sl.Scores(counts, monotone=True)).chances
+    chances = certified(mechanism, sl.Scores(counts, monotone=True))
     sets = {members: float(p) for members, p in chances.items()}
     quality, best = _compare(mechanism, counts, k, sets), sorted(counts, reverse=True)[:k]
     right = sum(p for named, p in sets.items() if sorted((counts[i] for i in named), reverse=True) == best)

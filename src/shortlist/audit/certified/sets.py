@@ -84,8 +84,8 @@ def law_of_guarded_set(mechanism: GuardedTopK, scores: Scores) -> Law:
     looks = getattr(mechanism.guarantee, "epsilon", 1.0) > 0
     if k <= 2 or not looks or not any(_is_junk(i, j, k, rho) for i in range(k) for j in range(len(x) - k)):
         whole = mechanism._canonical  # the whole budget: exponential noise where it is pure, Gumbel noise elsewhere
-        law = sets_law(whole, x, Fraction(1) if len(x) == mechanism.k else whole._rate(scores))
-        return Law({(y, "canonical"): p for y, p in law.chances.items()})
+        alone = sets_law(whole, x, Fraction(1) if len(x) == mechanism.k else whole._rate(scores))
+        return Law({(y, "canonical"): p for y, p in alone.chances.items()})
     rate, one_shot = mechanism._rate(scores), mechanism._one_shot(scores, k, len(x))  # which noise and how much
     x = [-value for value in x] if mirrored else x
     u = {y: rate * value for y, value in utilities(x, k, _gamma(k, budget)).items()}

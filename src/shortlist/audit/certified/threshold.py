@@ -103,30 +103,33 @@ def transcript_law(rules: Rules, questions: Sequence[Number]) -> Law:
     return Law(law, density=True, costs=costs)
 
 
-CONSTANT = base.Curve((), (base.ONE,))
+Named = tuple[tuple[int, ...], tuple[float, ...]]
+
+
+def _named(mechanism: Any, scores: Scores, scale: Fraction) -> Iterator[tuple[Named, float]]:
+    """All lists of at most k items, with a few gaps of each, and what a list costs."""
+    for n in range(min(mechanism.k, len(scores)) + 1):
+        for named in cartesian(permutations(range(len(scores)), n), gap_grid(n, scale)):
+            yield named, float(mechanism._cost(scores, n))
 
 
 def hybrids_law(mechanism: HybridTopK, scores: Scores) -> Law:
     """(order, gaps, ended): the threshold runs along, and where it finishes the list ends (Definition 98)."""
-    k, scale = mechanism.k, mechanism._scales(scores)[1]
+    scale = mechanism._scales(scores)[1]
     wide, noise = rational(scale), NAMED["exponential"]
     x = [rational(value) for value in scores.values.tolist()]
     line = rational(_threshold(mechanism, scores))
     densities, costs = {}, {}
-    for n in range(min(k, len(x)) + 1):
-        ended = n < k
-        for order in permutations(range(len(x)), n):
-            rest = [x[j] for j in range(len(x)) if j not in order]
-            for gaps in gap_grid(n, scale):
-                ahead = zip(order, base.leads(gaps), strict=True)
-                winners = base.product([CONSTANT, *(base.density(noise, wide, x[i] - lead) for i, lead in ahead)])
-                if ended:
-                    others = [base.below(noise, wide, place) for place in rest]
-                    value = base.product([winners, base.density(noise, wide, line), *others]).integral()
-                else:
-                    value = base.best_of(winners, [line, *rest], noise, wide).integral()
-                densities[order, gaps, ended] = value
-                costs[order, gaps, ended] = float(mechanism._cost(scores, n))
+    for (order, gaps), cost in _named(mechanism, scores, scale):
+        ended, rest = len(order) < mechanism.k, [x[j] for j in range(len(x)) if j not in order]
+        ahead = zip(order, base.leads(gaps), strict=True)
+        winners = product([Curve((), (base.ONE,)), *(base.density(noise, wide, x[i] - lead) for i, lead in ahead)])
+        if ended:
+            others = [base.below(noise, wide, place) for place in rest]
+            value = product([winners, base.density(noise, wide, line), *others]).integral()
+        else:
+            value = base.best_of(winners, [line, *rest], noise, wide).integral()
+        densities[order, gaps, ended], costs[order, gaps, ended] = value, cost
     return Law(densities, density=True, costs=costs)
 
 
@@ -143,19 +146,15 @@ def hybrids_sparse_vector_law(mechanism: HybridSparseVector, scores: Scores) -> 
     shifted = [rational(Fraction(v) - at - scale + below) for v in scores.values.tolist()]
     line = base.density(noise, rational(below), fmpq(0))
     densities, costs = {}, {}
-    for n in range(min(mechanism.k, len(shifted)) + 1):
-        for order in permutations(range(len(shifted)), n):
-            for gaps in gap_grid(n, scale):
-                if list(gaps) != sorted(gaps, reverse=True):
-                    continue
-                bar = rational(gaps[-1]) if n == mechanism.k else fmpq(0)
-                rest = [shifted[j] - bar for j in range(len(shifted)) if j not in order]
-                winners = [
-                    base.density(noise, wide, shifted[i] - rational(g)) for i, g in zip(order, gaps, strict=True)
-                ]
-                others = [base.below(noise, wide, place) for place in rest]
-                densities[order, gaps] = base.product([line, *winners, *others]).integral()
-                costs[order, gaps] = float(mechanism._cost(scores, n))
+    for (order, gaps), cost in _named(mechanism, scores, scale):
+        if list(gaps) != sorted(gaps, reverse=True):
+            continue
+        bar = rational(gaps[-1]) if len(order) == mechanism.k else fmpq(0)
+        rest = [shifted[j] - bar for j in range(len(shifted)) if j not in order]
+        winners = [base.density(noise, wide, shifted[i] - rational(g)) for i, g in zip(order, gaps, strict=True)]
+        others = [base.below(noise, wide, place) for place in rest]
+        densities[order, gaps] = product([line, *winners, *others]).integral()
+        costs[order, gaps] = cost
     return Law(densities, density=True, costs=costs)
 
 
