@@ -59,6 +59,15 @@ def version() -> str:
     return installed
 
 
+Value = TypeVar("Value")
+
+
+def present(value: Value | None) -> Value:
+    """The value, which is there: for what the code knows and its types do not."""
+    assert value is not None
+    return value
+
+
 Record = TypeVar("Record")
 Called = TypeVar("Called", bound="Callable[..., Any]")
 Kind = TypeVar("Kind", bound=type)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist._runtime import kind_of_words, refuse_changes, replace_fields, set_fields
+from shortlist._runtime import kind_of_words, present, refuse_changes, replace_fields, set_fields
 from shortlist._text import about, ordinal
 from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import number
@@ -55,7 +55,11 @@ def check_source(rng: object) -> Source:
 
 
 def check_budget(
-    epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
+    epsilon: float | None,
+    budget: Guarantee | None,
+    scale: float | None = None,
+    rounds: int = 1,
+    example: str = "$epsilon=1.0",
 ) -> Budget:
     """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same,
     as `dataclasses.replace` does.
@@ -71,7 +75,7 @@ def check_budget(
         return short
     if (epsilon is None) == (budget is None):
         both = "" if budget is None else "; dataclasses.replace takes $budget=PureDP(1.0)"
-        raise bad_type(f"give either $epsilon= or $budget=, for example $epsilon=1.0{both}")
+        raise bad_type(f"give either $epsilon= or $budget=, for example {example}{both}")
     if not isinstance(budget, PureDP | ZCDP | ApproxDP):
         raise bad_type("$budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example $budget=PureDP(1.0)")
     return plain_budget(budget)
@@ -126,14 +130,18 @@ def check_weights(name: str, weights: object) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, plain))
 
 
-def check_share(name: str, share: object, *, above: bool = False) -> Fraction | float:
-    """A number from 0 to 1, or above 0, exactly as given; numbers of numpy as Python's own, which are exact."""
+def check_share(name: str, share: object, *, zero: bool = True) -> Fraction | float:
+    """A number from 0 (not 0 itself, if not `zero`) to 1, exactly as given; numbers of numpy as Python's own."""
     plain = share.item() if isinstance(share, np.integer | np.floating) else share
-    is_number = isinstance(plain, int | float | Fraction) and not isinstance(plain, bool)
-    if not is_number or not 0 <= plain <= 1 or (above and not plain):
-        room = "above 0 and at most 1" if above else "between 0 and 1"
-        raise ValueError(f"{name} must be a number {room}, for example {name}=0.5")
-    return plain
+    if (
+        isinstance(plain, int | float | Fraction)
+        and not isinstance(plain, bool)
+        and 0 <= plain <= 1
+        and (plain or zero)
+    ):
+        return plain
+    room = "between 0 and 1" if zero else "above 0 and at most 1"
+    raise ValueError(f"{name} must be a number {room}, for example {name}=0.5")
 
 
 def check_threshold(threshold: object) -> int | float:
@@ -245,14 +253,8 @@ def check_delta_budget(
     epsilon: float | None, delta: float | None, budget: Guarantee | None, *, below: float = 1.0
 ) -> DeltaBudget:
     """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
-    example = "write $epsilon=1.0, $delta=1e-6, or $budget=ZCDP(rho=0.05, delta=1e-6)"
-    if (epsilon is None) == (budget is None):
-        both = "" if budget is None else "; dataclasses.replace takes $budget=ApproxDP(1.0, 1e-6)"
-        raise bad_type(f"give either $epsilon= and $delta=, or $budget=: {example}{both}")
-    budget = PureDP(epsilon) if epsilon is not None else budget
-    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
-        raise bad_type(f"$budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
-    budget = plain_budget(budget)
+    example = "$epsilon=1.0, $delta=1e-6, or $budget=ZCDP(rho=0.05, delta=1e-6)"
+    budget = check_budget(epsilon, budget, example=example)
     if delta is not None:
         own = getattr(budget, "delta", 0.0)
         if own not in (0.0, delta):
@@ -262,7 +264,7 @@ def check_delta_budget(
     if isinstance(budget, PureDP) or budget.delta == 0:
         raise bad_value(
             "without a delta no name can be released here: a name that one person brought would tell of that person. "
-            f"{example[0].upper()}{example[1:]}"
+            f"Write {example}"
         )
     if budget.delta < LEAST_DELTA:
         raise bad_value("delta is too small to be shared by the parts that need it: write $delta=1e-6, for example")
@@ -406,8 +408,7 @@ def source_of(scores: Scores) -> str:
 
 def by_score(scores: Scores) -> Indices:
     """Where the labels stand among public scores, by their places among the weights."""
-    weights = scores._weights
-    assert weights is not None
+    weights = present(scores._weights)
     where = {label: place for place, label in enumerate(scores.labels)}
     return np.array([where[label] for label in weights.names(range(int(weights.sizes.sum())))], np.int64)
 
@@ -560,7 +561,7 @@ class Mechanism(ABC):
             outcomes = [self._draw(scores, source) for _ in range(draws)]
         names = by_score(scores) if any(one.by_weight for one in outcomes) else ()
         rows = [[names[i] for i in one.indices or ()] if one.by_weight else one.indices or () for one in outcomes]
-        size = getattr(self, "k", None) or 1
+        size = min(getattr(self, "k", None) or 1, scores._size)
         indices = pad(rows if self.ordered else map(sorted, rows), -1, size).astype(np.int64)
         extras = [undo_negation(one.extras) if scores._negated else one.extras for one in outcomes]
         columns = ([one.gaps for one in extras], [one.values for one in extras])
@@ -628,10 +629,9 @@ class Mechanism(ABC):
         scores = self._question(scores, question)
         source = check_source(rng)
         check_ledger(ledger)
-        cost, reservation = self._price(scores), None
-        if ledger is not None:
-            note = ledger_note(source_of(scores), largest=not scores._negated, secure=source.secure)
-            reservation = self._reserve(ledger, cost, purpose, f"{scores.unit} ({scores.neighbours})", note)
+        cost, unit = self._price(scores), f"{scores.unit} ({scores.neighbours})"
+        note = ledger_note(source_of(scores), largest=not scores._negated, secure=source.secure)
+        reservation = self._reserve(ledger, cost, purpose, unit, note)
         return self._sample_and_release(scores, source, reservation, cost)
 
     @final

@@ -183,26 +183,21 @@ class MeasuredTopK(GapRace):
         measurements = [
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
         ]
-        values = best_linear(measurements, gaps, self._ratio(scores))
+        ratio = (selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2  # of the variances
+        values = best_linear(measurements, gaps, float(ratio))
         margins = [margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
         return base.Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
-
-    def _ratio(self, scores: Scores) -> float:
-        """The variance of the noise that selects, in units of that which measures."""
-        selection, scale = self._scales(scores)
-        return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
 
 
 def check_gap_noise(noise: object) -> Noise:
     """A noise by its name, if gaps under it are proved."""
-    kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
-    if not isinstance(noise, str) or noise not in kinds:
+    if not isinstance(noise, str) or noise not in DEVIATIONS:
         raise ValueError(
             'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
             "among it, the gap to the best loser is not covered by the proof. For whole gaps round gaps of exponential "
             "noise down"
         )
-    return kinds[noise]
+    return base.check_noise(noise)
 
 
 def selection_scale(scores: Scores, k: int, epsilon: Fraction) -> Fraction:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, check_flag
-from shortlist._runtime import lazy_import, set_fields
+from shortlist._runtime import lazy_import, present, set_fields
 from shortlist._text import about
 from shortlist.accounting.guarantees import count
 from shortlist.errors import bad_value
@@ -57,38 +57,28 @@ class Recounted:
         return self._again(self.names(positions), self.most), self.most
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Capped sums by their distinct numbers, decreasing, and where each label stands among the scores."""
-
-    scores: Values
-    sizes: Indices
-    order: Indices | None
-
-    @classmethod
-    def of(cls, scores: Scores, cap: Cap) -> Column:
-        held = scores._weights if cap.weighted else scores._names
-        if held is not None:
-            return cls(held.scores, held.sizes, None)
-        values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
-        distinct, sizes = np.unique(values, return_counts=True)
-        return cls(distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable"))
-
-    def places(self, positions: Sequence[int] | Indices) -> list[int]:
-        where = np.asarray(positions, np.int64)
-        places: list[int] = (where if self.order is None else self.order[where]).tolist()
-        return places
+def column_of(scores: Scores, cap: Cap) -> tuple[Values, Indices, Indices | None]:
+    """Capped sums by their distinct numbers, decreasing; how many have each; where each label stands in the scores."""
+    held = scores._weights if cap.weighted else scores._names
+    if held is not None:
+        return held.scores, held.sizes, None
+    values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
+    distinct, sizes = np.unique(values, return_counts=True)
+    return distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable")
 
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._weights
-    assert held is not None
+    held = present(scores._weights)
     if isinstance(held, Recounted):
         return held.people(places)
     return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
 
 
+NEAR_THE_BAR = (
+    "near the bar: a name whose value is below {:.4g} is often seen only because its noise was high; such values are "
+    "too high on average"
+)
 SHARED_VOTES = "shared votes (1/sqrt(t) for each of a person's t names)"
 
 
@@ -182,8 +172,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     @property
     def _cap(self) -> Cap:
-        assert self.most is not None
-        return Cap(self.most, bool(self.weighted))
+        return Cap(present(self.most), bool(self.weighted))
 
     @property
     def _measures(self) -> bool:
@@ -237,10 +226,12 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
-        column, noise = Column.of(scores, self._cap), self._noises()[bool(self._coin and self._coin.toss(source))]
-        positions, sums = draw_keys(column.scores, column.sizes, noise, source)
+        noise = self._noises()[bool(self._coin and self._coin.toss(source))]
+        scored, sizes, where = column_of(scores, self._cap)
+        positions, sums = draw_keys(scored, sizes, noise, source)
         order = self._rank(sums.tolist(), source)
-        places = column.places(positions[order])
+        ranks = positions[order]
+        places: list[int] = (ranks if where is None else where[ranks]).tolist()
         if self._measures:
             return self._measure(scores, places, source)
         words = self._words(float(noise.step * self._cap.grid))
@@ -249,7 +240,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         people = [float(step) for step in sums[order].tolist()]
         margin = self._margin(noise)
         near = float(noise.step) + 2 * margin.error
-        notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
+        notes = (words, *([NEAR_THE_BAR.format(near)] if min(people, default=near) < near else []))
         return base.Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes, by_weight)
 
     def _rank(self, sums: Sequence[float] | Indices, source: Source) -> list[int]:
@@ -276,8 +267,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _measuring_deviation(self, names: int) -> Fraction:
         """The deviation of the noise on counts that are measured, where one person may hold so many of the names."""
-        measured = self._bar.measured
-        assert measured is not None
+        measured = present(self._bar.measured)
         deviation = Fraction(math.sqrt(max(names, 1))) * measured
         while deviation**2 < names * measured**2:
             deviation = Fraction(math.nextafter(float(deviation), math.inf))
@@ -304,14 +294,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         recall: float = utility.distribution(self, scores, question).recall(top)
         return recall
-
-
-def near_the_bar(below: float) -> str:
-    """What is said where values may be too high, with a public number."""
-    return (
-        f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
-        "values are too high on average"
-    )
 
 
 SHARE = Fraction(1, 10)
@@ -506,15 +488,22 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
         return share(self.guarantee)[0]
 
     @property
+    @lru_cache  # noqa: B019 (of equal mechanisms they are the same, and to find them may take long)
     def branches(self) -> tuple[Branch, ...]:
-        """What is chosen from: public."""
-        return _branches(self)
+        """What is chosen from: sets at several limits, not for an order; a list; a key set where there are weights."""
+        k, limit, (rate, rest) = self.k, self.limit, share(self.guarantee)
+        slack = 1 / Fraction(rate)
+        sets = [] if self.in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
+        keys = [] if self.most is None or limit is not None else [_keys(k, self.most, rest, self.in_order)]
+        ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
+        rows = unknown_domain.default_limit(k) if limit is None else limit
+        return (*sets, list_branch(k, rows, rest, ahead, self.in_order), *keys)
 
     def _check(self, scores: Scores) -> None:
         base.check_counts(scores)
         if self.most is not None and self.limit is None:
             base.check_column(scores, self.most, weighted=True)
-        _branches(self)  # a budget that nothing fits is refused before it is booked
+        self.branches  # noqa: B018 (a budget that nothing fits is refused before it is booked)
 
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
@@ -525,8 +514,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         chosen = self.branches[self._choice(scores).draw(WordStream(source))]
         drawn = chosen.mechanism._draw(scores, source)
-        assert drawn.indices is not None
-        notes = tuple(self._notes(chosen, len(drawn.indices)))
+        notes = tuple(self._notes(chosen, len(present(drawn.indices))))
         return replace(drawn, extras=replace(drawn.extras, used=chosen.used, stopped=None), notes=notes)
 
     def _notes(self, chosen: Branch, names: int) -> list[str]:
@@ -557,19 +545,6 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
 
     expected_recall = utility.expected_recall
     quality = utility.quality
-
-
-@lru_cache
-def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
-    """Sets at several limits (not for an order), a list, and a key set where there are weights: by public facts."""
-    k, limit, most, in_order = mechanism.k, mechanism.limit, mechanism.most, mechanism.in_order
-    rate, rest = share(mechanism.guarantee)
-    slack = 1 / Fraction(rate)
-    sets = [] if in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
-    keys = [] if most is None or limit is not None else [_keys(k, most, rest, in_order)]
-    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
-    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, rest, ahead, in_order)
-    return (*sets, names, *keys)
 
 
 def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:

@@ -219,17 +219,15 @@ def spread(q: Fraction) -> Fraction:
 
 def check_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
     """One q, or several that increase."""
-    if isinstance(q, str) or not isinstance(q, Iterable):
-        return _check_one(q)
-    several = tuple(_check_one(one) for one in q)
+    several = [q] if isinstance(q, str) or not isinstance(q, Iterable) else list(q)
     if not several:
         raise bad_value("$q must not be empty: write $q=0.5, or $q=[0.25, 0.5, 0.75]")
     if len(several) > MOST_Q:
         raise ValueError(f"q has more than {MOST_Q} numbers; ask for fewer")
-    exact = list(map(_exact, several))
-    if any(one >= two for one, two in pairwise(exact)):
+    checked = [_check_one(one) for one in several]
+    if any(_exact(one) >= _exact(two) for one, two in pairwise(checked)):
         raise bad_value("$q must increase: write $q=[0.25, 0.5, 0.75]")
-    return several if len(several) > 1 else several[0]
+    return tuple(checked) if len(checked) > 1 else checked[0]
 
 
 def _check_one(q: object) -> float | Fraction:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist._runtime import set_fields
+from shortlist._runtime import present, set_fields
 from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
@@ -464,25 +464,21 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
 
     @property
     def _cost(self) -> NoiseCost:
-        assert self.sigma is not None
-        assert self.delta_t is not None
-        return noise_cost(self.sigma_1, self.limit, 1 / (2 * Fraction(self.sigma) ** 2), self.delta_t)
+        test = 1 / (2 * Fraction(present(self.sigma)) ** 2)
+        return noise_cost(self.sigma_1, self.limit, test, present(self.delta_t))
 
     @property
     def _parts(self) -> Parts:
-        assert self.test is not None
         if self.sigma is not None and self.delta_t is not None:
             test = GaussianTest(1 / Fraction(self.sigma), quantile_above(self.delta_t))
             return Parts(None, test, self._cost.whole)
-        return _share(self.guarantee, self.test, self.k is None or bool(self.fill), self.fill, self.split)
+        return _share(self.guarantee, present(self.test), self.k is None or bool(self.fill), self.fill, self.split)
 
     @property
     def _noise(self) -> tuple[Noise, Fraction]:
         if self.sigma_1 is not None:
             return GAUSSIAN, Fraction(self.sigma_1)
-        gap = self._parts.gap
-        assert gap is not None
-        return GUMBEL, 2 / Fraction(gap)
+        return GUMBEL, 2 / Fraction(present(self._parts.gap))
 
     def _check(self, scores: Scores) -> None:
         if not are_general(scores):
@@ -504,8 +500,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         else:
             ranks, most = self._ranks(scores, source, 1), last_rank(scores, self.limit)
         sets = stable_sets(scores, ranks, most, self._parts.test, source)
-        assert sets.chosen is not None
-        (j, passed), stable = sets.chosen[0].tolist(), [i for i in sets.indices[0].tolist() if i >= 0]
+        (j, passed), stable = present(sets.chosen)[0].tolist(), [i for i in sets.indices[0].tolist() if i >= 0]
         if self.fill:
             indices, used = self._fill_up(scores, stable, source)
             return base.Outcome(indices, Extras(k=j, used=used))
@@ -520,22 +515,21 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
 
     def _fill_up(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
         """(k positions, or fewer in an unknown domain; which way it went)."""
-        assert self.k is not None
         if len(stable) == self.k:
             return stable, "stable"
         filling, left = self._round_of(scores, stable)
         more = filling._draw(left, source).indices or []
-        if len(stable) > self.k:
+        if len(stable) > present(self.k):
             return [stable[i] for i in more], "chosen inside the stable set"
         others = np.setdiff1d(np.arange(scores._size), stable).tolist() if scores.public else range(scores._size)
         return [*stable, *(others[i] for i in more)], "stable and filled up" if stable else FILLED_UP
 
     def _round_of(self, scores: Scores, stable: list[int]) -> tuple[base.Mechanism, Scores]:
         """The round that makes k labels of a stable set, and the scores it chooses from."""
-        assert self.k is not None
-        if len(stable) > self.k:
-            return self._filling(self.k, public=True), some_of(scores, stable)
-        filling = self._filling(self.k - len(stable), public=scores.public)
+        k = present(self.k)
+        if len(stable) > k:
+            return self._filling(k, public=True), some_of(scores, stable)
+        filling = self._filling(k - len(stable), public=scores.public)
         if scores.public:
             return filling, some_of(scores, np.setdiff1d(np.arange(scores._size), stable).tolist())
         counts = np.array(scores._numbers, np.int64)
@@ -544,8 +538,7 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
 
     def _filling(self, size: int, *, public: bool) -> base.Mechanism:
         """The round that chooses `size` labels, out of a public list or of what is there."""
-        cost = self._parts.fill
-        assert cost is not None
+        cost = present(self._parts.fill)
         if not isinstance(cost, ThinnedRange):
             return OneshotTopK(k=size, budget=cost, noise="gumbel")
         if public:

@@ -386,25 +386,21 @@ class SparseVector(base.Budgeted[PureDP]):
             spent += branch.cost
             if rules.stops(spent):
                 break
+        kept, measured, margins = rules.first + spent, list[float](), list[estimates.Margin]()
+        if self.measure is not None and indices:
+            scale, kept = self._measuring(len(indices), spent), epsilon  # all that was left pays for it
+            measured = add_pure_noise(values[indices], scale=scale, source=source)
+            margins = [estimates.pure_margin(scale, whole=values.dtype.kind != "f")] * len(indices)
         extras = Extras(
             gaps=gaps,
             answers=[_answer(branch, gap) for branch, gap in zip(branches, gaps, strict=True)],
             stopped=rules.stops(spent),
-            kept=ex_post(epsilon, rules.first + spent),
+            kept=ex_post(epsilon, kept),
             evidence=estimates.ThresholdGaps(tuple(branch.law for branch in branches)),
         )
         if self.measure is None:
             return base.Outcome(indices, extras, (NOTE,))
-        if not indices:
-            return base.Outcome(indices, replace(extras, values=[], margins=[]), (NOTE, MEASURED))
-        scale = self._measuring(len(indices), spent)
-        extras = replace(
-            extras,
-            values=add_pure_noise(values[indices], scale=scale, source=source),
-            margins=[estimates.pure_margin(scale, whole=values.dtype.kind != "f")] * len(indices),
-            kept=ex_post(epsilon, epsilon),  # all that was left has paid for the measurements
-        )
-        return base.Outcome(indices, extras, (NOTE, MEASURED))
+        return base.Outcome(indices, replace(extras, values=measured, margins=margins), (NOTE, MEASURED))
 
     def _way(self, outcome: base.Outcome) -> list[int] | None:
         """The test that each answer passed, if there are several: 0 for the first and cheapest, 1 for the next."""

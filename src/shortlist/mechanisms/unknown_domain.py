@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from shortlist._runtime import set_fields
+from shortlist._runtime import present, set_fields
 from shortlist.accounting.curves import range_rho, up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
@@ -17,11 +17,7 @@ from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms import base, utility
-from shortlist.mechanisms.race import (
-    epsilon_of_a_round,
-    plain_epsilon_of_a_round,
-    renyi_epsilon_of_a_round,
-)
+from shortlist.mechanisms.race import epsilon_of_a_round, plain_epsilon_of_a_round, renyi_epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
 from shortlist.sampling import race
@@ -109,8 +105,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
 
     @property
     def _limit(self) -> int:
-        assert self.limit is not None
-        return self.limit
+        return present(self.limit)
 
     @property
     def offset(self) -> float | Fraction:
@@ -253,8 +248,7 @@ class LimitedDomainTopK(_WorkingList):
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
     def _final_charge(self, outcome: base.Outcome) -> Guarantee:
-        assert outcome.indices is not None
-        return self._cost(min(len(outcome.indices) + 1, self.k))
+        return self._cost(min(len(present(outcome.indices)) + 1, self.k))
 
     def _describe_end(self) -> str:
         return f"the list ended at its bar: {self._describe_bar()}"
@@ -352,7 +346,7 @@ class CanonicalLimitedDomain(_WorkingList):
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget, below=0.5)
         limit = base.check_limit(2 * k if self.limit is None else self.limit, k)
-        set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, above=True))
+        set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, zero=False))
         if k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shortlist._arrays import Runs, Values
-from shortlist._runtime import set_fields
+from shortlist._runtime import present, set_fields
 from shortlist.errors import bad_value
 from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
@@ -207,9 +207,9 @@ class Parts:
         """The scale of the noise on each of so many numbers that one person may all move."""
         if self.epsilon is not None:
             return number * sensitivity / self.epsilon
-        assert self.deviation is not None
-        scale = Fraction(math.sqrt(number)) * self.deviation * sensitivity
-        while scale**2 < number * (self.deviation * sensitivity) ** 2:
+        one = present(self.deviation) * sensitivity
+        scale = Fraction(math.sqrt(number)) * one
+        while scale**2 < number * one**2:
             scale *= 1 + Fraction(1, 1 << 50)
         return scale
 
