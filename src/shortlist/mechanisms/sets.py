@@ -184,8 +184,8 @@ class CanonicalTopK(BestOf):
         counted = distinct_scores(scores)
         ranking = self._ranking(scores, None if counted is None else counted.runs)
         places = prepare_subsets(ranking, self._kind, self._step(scores))(WordStream(source))
-        found = places if counted is None else counted.positions(places)
-        return base.Outcome(np.sort(found).tolist())
+        positions = places if counted is None else counted.positions(places)
+        return base.Outcome(np.sort(positions).tolist())
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
