@@ -151,6 +151,8 @@ def as_values(values: object, *, may_be_empty: bool = False) -> Values:
         if may_be_empty:
             return np.zeros(0, np.int64)
         raise bad_value("$scores must not be empty: there is nothing to choose from")
+    if array.dtype.kind == "c":
+        raise bad_type("$scores must be real numbers, not complex ones; take the part that ranks the candidates")
     if array.dtype.kind == "O":
         raise _refusal_of(array.tolist())
     if array.dtype.kind not in "biuf":

@@ -71,7 +71,7 @@ _NOISE = [
     _planted("sampling/entropy.py", "            if value < bound:\n", "            if value < 0:\n",
              "mechanisms/canonical/test_sampler.py::test_integers_below_a_bound_are_uniform",
              "a loop without an end: a test that hangs must fail"),
-    _planted("sampling/subsets.py", "time.ball()) * speed)", "time.ball()) * (speed // 2))",
+    _planted("sampling/subsets.py", "log_thinning(proposal.loss, arrival, speed)", "log_thinning(proposal.loss, arrival, speed // 2)",
              "mechanisms/canonical/test_sampler.py", "the hazard's bound is off by 2: subsets far from the best come too often"),
     _planted("sampling/entropy.py", "fair = (product & np.uint64(HALF - 1)) >= HALF % size", "fair = product >= 0",
              "mechanisms/canonical/test_sampler.py", "values that are not uniform: what is left over is not thrown away"),

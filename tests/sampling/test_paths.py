@@ -4,6 +4,7 @@ Here coverage looks, which would make those thousands slow.
 """
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
 from shortlist.sampling import subsets as thinning
 from shortlist.sampling import thresholds as barrier
+from shortlist.sampling.race import race_many
 from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, Seeded, word
 from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, many, race_of
 from tests.mechanisms.sparse_vector.by_formula import patterns
@@ -78,6 +80,12 @@ def test_questions_among_hopeless_ones(noise, adaptive, monkeypatch):
     for force in (None, coarse):
         drawn = {in_batch(rules_of(noise, adaptive, force), values, source, where) for _ in range(FEW)}
         assert drawn <= possible
+
+
+def test_races_at_once_that_floats_cannot_decide():
+    scores, unsure = [5, 4, 2], coarse(GUMBEL)
+    rows = race_many(np.array(scores), k=2, scale=Fraction(1), noise=unsure, source=Seeded(9), draws=FEW)
+    assert_sets(rows, (scores, 2))
 
 
 def test_successes_that_floats_cannot_decide(monkeypatch):

@@ -561,7 +561,7 @@ class Mechanism(ABC):
             outcomes = [self._draw(scores, source) for _ in range(draws)]
         names = by_score(scores) if any(one.by_weight for one in outcomes) else ()
         rows = [[names[i] for i in one.indices or ()] if one.by_weight else one.indices or () for one in outcomes]
-        size = getattr(self, "k", None) or 1
+        size = min(getattr(self, "k", None) or 1, scores._size)
         indices = pad(rows if self.ordered else map(sorted, rows), -1, size).astype(np.int64)
         extras = [undo_negation(one.extras) if scores._negated else one.extras for one in outcomes]
         columns = ([one.gaps for one in extras], [one.values for one in extras])

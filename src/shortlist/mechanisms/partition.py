@@ -227,8 +227,8 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
         noise = self._noises()[bool(self._coin and self._coin.toss(source))]
-        column, sizes, where = column_of(scores, self._cap)
-        positions, sums = draw_keys(column, sizes, noise, source)
+        scored, sizes, where = column_of(scores, self._cap)
+        positions, sums = draw_keys(scored, sizes, noise, source)
         order = self._rank(sums.tolist(), source)
         ranks = positions[order]
         places: list[int] = (ranks if where is None else where[ranks]).tolist()

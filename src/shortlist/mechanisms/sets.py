@@ -177,19 +177,15 @@ class CanonicalTopK(BestOf):
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
         return self._rate(scores) * scores.range_sensitivity / 2 if self.loss == "rounded" else None
 
-    def _places(self, scores: Scores, values: Values | Runs | None, source: Source) -> Indices:
-        draw = prepare_subsets(self._ranking(scores, values), self._kind, self._step(scores))
-        return draw(WordStream(source))
-
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return base.Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
         counted = distinct_scores(scores)
-        if counted is None:
-            return base.Outcome(np.sort(self._places(scores, None, source)).tolist())
-        places = self._places(scores, counted.runs, source)
-        return base.Outcome(np.sort(counted.positions(places)).tolist())
+        ranking = self._ranking(scores, None if counted is None else counted.runs)
+        places = prepare_subsets(ranking, self._kind, self._step(scores))(WordStream(source))
+        positions = places if counted is None else counted.positions(places)
+        return base.Outcome(np.sort(positions).tolist())
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""

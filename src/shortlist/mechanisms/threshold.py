@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import InitVar, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from threading import RLock
 from typing import ClassVar, Literal, NoReturn, Self, Unpack
@@ -271,6 +272,8 @@ class SparseVector(base.Budgeted[PureDP]):
         number("deviations", self.deviations)
         check_flag("monotone", self.monotone)
         self._moves  # noqa: B018 (it checks the sensitivity)
+        if isinstance(self.sensitivity, Sequence):
+            set_fields(self, sensitivity=tuple(self.sensitivity))
         if not isinstance(self.noise, str) or self.noise not in KINDS:
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
         if self.noise == "geometric" and not isinstance(self.threshold, int):
@@ -289,6 +292,7 @@ class SparseVector(base.Budgeted[PureDP]):
     refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
 
     @property
+    @lru_cache  # noqa: B019 (of equal mechanisms they are the same)
     def rules(self) -> Rules:
         """The exact numbers behind the promise of answers and gaps: all of them public."""
         epsilon = (1 - Fraction(self.measure or 0)) * Fraction(self.guarantee.epsilon)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact import reals
-from shortlist.exact.noise import GUMBEL, RELATIVE_ERROR, Noise
+from shortlist.exact.noise import GUMBEL, Noise
 from shortlist.exact.reals import Contest, Draw, NoisyScore, nearest_float
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skipping import CHUNK, SOME, SkipPlan, block_size, make_plan
@@ -167,19 +166,14 @@ class Runner:
 
 
 def best_of(many: int) -> Noise:
-    """The largest of so many Gumbel noises: Gumbel noise + ln(many). For lines only: it knows its quantiles alone."""
-    shift = math.log(many)
-
-    def quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
-        q, error = GUMBEL.quantile(words, level)
-        return q + shift, error + RELATIVE_ERROR * shift
+    """The largest of so many Gumbel noises, Gumbel noise + ln(many): for lazy draws, by its exact quantiles alone."""
 
     def exact_quantile(v: int, bits: int) -> arb:
         from flint import arb
 
         return GUMBEL.exact_quantile(v, bits) + arb(many).log()
 
-    return replace(GUMBEL, name=f"best of {many} gumbel", quantile=quantile, exact_quantile=exact_quantile)
+    return replace(GUMBEL, name=f"best of {many} gumbel", exact_quantile=exact_quantile)
 
 
 def how_many_above(finishes: list[NoisyScore], line: NoisyScore) -> int:

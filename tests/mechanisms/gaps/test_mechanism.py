@@ -226,9 +226,9 @@ def test_the_p_value_is_that_of_theorem_seven_and_keeps_its_level():
 
 
 def test_one_candidate_has_no_gap():
-    with pytest.raises(ValueError, match="two candidates"):
+    with pytest.raises(ValueError, match="need 2 candidates"):
         ExponentialWithGap(epsilon=1.0).release([3])
-    with pytest.raises(ValueError, match="two candidates"):
+    with pytest.raises(ValueError, match="need 2 candidates"):
         ExponentialWithGap(epsilon=1.0).release([3.0, -np.inf])
     with pytest.raises(TypeError, match="pure budgets only"):
         ExponentialWithGap(budget=ZCDP(0.5))

@@ -83,6 +83,7 @@ def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
     assert exact
 
 
+@pytest.mark.traced
 def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
     """2^60 - 200 + 7 j: all losses are one float, and the exact weight of the junk is not that of the first."""
     x = np.array([2**60] * 3 + [200 - 7 * n for n in range(8)])

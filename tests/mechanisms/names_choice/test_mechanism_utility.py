@@ -45,7 +45,7 @@ def test_draws_have_the_exact_success_and_recall(public, k, epsilon, in_order):
     assert_law([seen, draws - seen], [top, 1 - top], wrong=[top + off, 1 - off - top])
     recall, spread = mechanism.expected_recall(public), hits.std() / k / draws**0.5
     assert abs(hits.mean() / k - recall) < 6 * spread
-    keys = present(drawn.chosen) == len(mechanism.branches) - 1
+    keys = present(drawn.chosen)[:, 0] == len(mechanism.branches) - 1
     alone = mechanism.branches[-1].mechanism
     assert isinstance(alone, KeySet)
     assert abs(hits[keys].mean() / k - alone.expected_recall(public)) < 6 * hits[keys].std() / k / keys.sum() ** 0.5
@@ -65,7 +65,7 @@ def test_the_right_ones_are_by_people_and_not_by_weights(public):
 def test_many_draws_and_chances_of_key_sets_speak_of_the_same_positions(public):
     """Draws gave places in the ranking by weight, and chances stand in the order of the scores."""
     mechanism, draws = KeySet(epsilon=0.8, delta=1e-4, values=False), 4_000
-    found = mechanism.release_many(public, draws=draws, rng=sl.testing.seeded(6)).indices
+    found = mechanism.release_many(public, draws=draws, rng=sl.testing.seeded(6))
     named = np.bincount(found[found >= 0], minlength=len(public))
     chances = mechanism.inclusion_probabilities(public)
     unsure = np.flatnonzero((chances > 0.05) & (chances < 0.95))
@@ -106,4 +106,4 @@ def test_measuring_changes_nothing_of_who_is_named(public_list):
     right = int((np.sort(drawn, axis=1) == [0, 1]).all(axis=1).sum())
     p = mechanism.success_probability(counts)
     assert mechanism.quality(counts).top == pytest.approx(p, abs=1e-8)
-    assert_law([right, draws - right], [p, 1 - p], wrong=[0.8 * p, 1 - 0.8 * p])
+    assert_law([right, draws - right], [p, 1 - p], wrong=[0.7 * p, 1 - 0.7 * p])

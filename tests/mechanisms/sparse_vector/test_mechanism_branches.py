@@ -45,6 +45,7 @@ def test_a_cheaper_test_without_its_noise_is_refuted():
         assert not prove(lambda x: threshold.transcript_law(broken, x), pairs, SparseVector(**THREE).charge).holds
 
 
+@pytest.mark.traced
 def test_scales_costs_and_names():
     mechanism = SparseVector(threshold=100, k=3, epsilon=1.0, branches=(8, 4, 2), theta=0.4, monotone=True)
     rules = mechanism.rules
