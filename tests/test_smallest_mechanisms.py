@@ -124,9 +124,9 @@ def test_draws_and_laws_of_the_smallest_are_those_of_negated_scores(mechanism):
     )
     np.testing.assert_array_equal(getattr(ours, "indices", ours), getattr(theirs, "indices", theirs))
     if getattr(ours, "reals", None) is not None:
-        values = 0 if not isinstance(mechanism, MeasuredTopK) else mechanism.k
-        valued = MeasuredTopK | MeasuredSet | NoisyHistogram | GumbelTopKValues
-        sign = -1 if isinstance(mechanism, valued) else 1
+        gapped = isinstance(mechanism, MeasuredTopK | HybridTopK | HybridSparseVector)  # gaps, and then values
+        values = mechanism.k if gapped else 0
+        sign = -1 if gapped or isinstance(mechanism, MeasuredSet | NoisyHistogram | GumbelTopKValues) else 1
         np.testing.assert_array_equal(ours.reals[:, values:], sign * theirs.reals[:, values:] + 0.0)
         np.testing.assert_array_equal(ours.reals[:, :values], theirs.reals[:, :values])
     for law in ("probabilities", "success_probability", "inclusion_probabilities", "number_released"):
