@@ -174,20 +174,20 @@ class CanonicalTopK(BestOf):
             return Fraction(1, 2)
         return default_gamma(self.k, d) if self.gamma is None else Fraction(self.gamma)
 
-    def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
-        values = scores._numbers if values is None else values
-        gamma = self._weight(scores._choosable)
-        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
+    def _ranking(self, scores: Scores, values: Values | Runs | None = None, *, once: bool = False) -> Ranking:
+        values, gap_aware = scores._numbers if values is None else values, self.loss not in ("paper", "rounded")
+        gamma, once = self._weight(scores._choosable), once and self._kind in (GUMBEL, EXPONENTIAL)
+        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=gap_aware, once=once)
 
     def _step(self, scores: Scores) -> Fraction | None:
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
         return self._rate(scores) * scores.range_sensitivity / 2 if self.loss == "rounded" else None
 
-    def _race(self, scores: Scores, values: Values | Runs | None = None) -> SubsetRace:
+    def _race(self, scores: Scores, values: Values | Runs | None = None, *, once: bool = False) -> SubsetRace:
         step = self._step(scores)
         if step is not None:
             return prepare_rounded(self._ranking(scores, values), self._kind, step)
-        return prepare_subsets(self._ranking(scores, values), self._kind)
+        return prepare_subsets(self._ranking(scores, values, once=once), self._kind)
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         if self.k == scores._choosable:
@@ -195,7 +195,7 @@ class CanonicalTopK(BestOf):
             return base.Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
         counted = distinct_scores(scores)
         if counted is None:
-            return base.Outcome(np.sort(self._race(scores).draw(source)).tolist())
+            return base.Outcome(np.sort(self._race(scores, once=True).draw(source)).tolist())
         places = self._race(scores, runs_of(counted)).draw(source)
         return base.Outcome(np.sort(positions_of(counted, places)).tolist())
 
@@ -388,14 +388,16 @@ class GuardedTopK(Guarded):
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        counted, fallback = distinct_scores(scores), self._one_shot(scores, public.k, public.d)
-        if counted is None or self.k > public.d // 2:
+        fallback = self._one_shot(scores, public.k, public.d)
+        if self.k > public.d // 2:
             picked, used = self._run_with(scores, public, fallback).draw(source)
             return base.Outcome(picked.tolist(), used)
-        # in a time that grows with the number of distinct scores alone
-        places = self._chooser(scores, runs_of(counted), public).draw(source)
+        counted = distinct_scores(scores)
+        values = scores._numbers if counted is None else runs_of(counted)
+        places = self._chooser(scores, values, public, once=True).draw(source)
         if places is not None:
-            return base.Outcome(positions_of(counted, places).tolist(), CANONICAL)
+            picked = places if counted is None else positions_of(counted, places)
+            return base.Outcome(picked.tolist(), CANONICAL)
         return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def release_many(
@@ -428,9 +430,12 @@ class GuardedTopK(Guarded):
         finite = negate(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
-    def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
+    def _chooser(
+        self, scores: Scores, values: Values | Runs, public: Guarding, *, once: bool = False
+    ) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
-        ranking = rank_scores(values, public.k, self._rate(scores), gamma_of(public.k, self.budget), gap_aware=True)
+        gamma = gamma_of(public.k, self.budget)
+        ranking = rank_scores(values, public.k, self._rate(scores), gamma, gap_aware=True, once=once)
         if isinstance(self.budget, ZCDP):
             return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)
         return prepare_guard(ranking, share_of(public.k, public.d), TAU, public.junk)

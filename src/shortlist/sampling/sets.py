@@ -27,7 +27,7 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LN2, Noise
 from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive, to_float
 from shortlist.exact.sequences import Cells, Junk, Ladder, junk_of, times
 from shortlist.exact.sequences import cells as sequence_cells
-from shortlist.exact.subsets import Classes, Ranking, bound_cells, cover, log_sum, settle, sift
+from shortlist.exact.subsets import FAR, BestSorted, Classes, Ranking, bound_cells, cover, log_sum, settle, sift
 from shortlist.sampling.entropy import Sampler, Shares, WordStream, accept, shares, subset
 from shortlist.sampling.subsets import (
     ERROR,
@@ -187,9 +187,22 @@ class Family:
         """Row i below j = first[i], and the top k."""
         return cls(ranking, classes, np.zeros(len(first), np.int64), first, top=True)
 
-    @np.errstate(all="ignore")
+    def sort(self) -> Self:
+        """Return the same by scores that are all sorted."""
+        ranking = self.ranking.sort()
+        return self if ranking is self.ranking else replace(self, ranking=ranking, classes=ranking.classes())
+
     def bounds(self, tolerance: float = WEIGHT_WIDTH) -> tuple[float, float]:
-        """(lower, upper) bounds on the logarithm of the mass."""
+        """(lower, upper) bounds on the logarithm of the mass: rough ones where only the best scores are sorted."""
+        best = self.ranking.scores
+        if not isinstance(best, BestSorted):
+            return self._bounds(tolerance)
+        near = replace(self, first=np.minimum(self.first, best.far_from), end=np.minimum(self.end, best.far_from))
+        low, high = near._bounds(best.width) if self.top or (near.first < near.end).any() else (-math.inf, -math.inf)
+        return low - best.width, float(np.logaddexp(high, -FAR))
+
+    @np.errstate(all="ignore")
+    def _bounds(self, tolerance: float) -> tuple[float, float]:
         beside, outside = np.zeros(int(self.top)), 0.0 if self.top else -math.inf  # the top k has mass 1
         row = np.flatnonzero(self.first < self.end)
         whole = bound_cells(self.classes, row, self.first[row], self.end[row] - 1)
@@ -282,14 +295,15 @@ class Guard(Sampler[Indices | None]):
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """(lower, upper) bounds on v: closer ones where the first are rough, then none but the exact number."""
-        if not (fine and self.high < FAINT):
+        if not (fine and (self.high < FAINT or isinstance(self.ranking.scores, BestSorted))):
             return self.low, self.high
-        low, high = self.junk.quick_bounds()
+        low, high = self.junk.sort().quick_bounds()
         return low + float(self.tau), high + float(self.tau)
 
     def exact(self) -> arb:
         """v at the working precision."""
-        return ball(self.tau) + self.junk.exact(self.low - float(self.tau))
+        low, _ = self.bounds(fine=True)
+        return ball(self.tau) + self.junk.sort().exact(low - float(self.tau))
 
 
 def prepare_guard(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:
@@ -328,12 +342,20 @@ class Switch(Sampler[Indices | None]):
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """Return (lower, upper) bounds on the log odds of canonical top-k, t (lead - tau)."""
+        if fine and isinstance(self.ranking.scores, BestSorted):
+            return self._sort().bounds(fine=False)
         return self.low, self.high
 
     def exact(self) -> arb:
         """The log odds of canonical top-k at the working precision."""
+        if isinstance(self.ranking.scores, BestSorted):
+            return self._sort().exact()
         lead = self.rest.exact(self.least[0]) - self.junk.exact(self.least[1])
         return ball(self.slope) * (lead - ball(self.tau))
+
+    def _sort(self) -> Switch:
+        """Return the same by scores that are all sorted."""
+        return prepare_switch(self.ranking.sort(), self.slope, self.tau, self.junk.first)
 
 
 def prepare_switch(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indices) -> Switch:
