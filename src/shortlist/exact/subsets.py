@@ -428,13 +428,16 @@ class Ranking:
 
 
 def rank_scores(
-    values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool, once: bool = False
+    values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool, faint: float | None = None
 ) -> Ranking:
     """Sort once, unless the values come as runs, best first; `rate` is epsilon / R.
 
-    For one draw (`once`) from many scores only the best are sorted.
+    With `faint`, for one draw, only the best of many scores are sorted: all sets with another candidate weigh less than
+    e^-faint of the best set (`BestSorted`).
     """
-    best = BestSorted.of(values, k, gamma * rate) if once and not isinstance(values, Runs) else None
+    best = None
+    if faint is not None and not isinstance(values, Runs):
+        best = BestSorted.of(values, k, gamma * rate, one_log_choose(k, len(values) - k), faint)
     if isinstance(values, Runs) or best is not None:
         ranked = values if best is None else best
         return Ranking(np.empty(0, np.int64), ranked, k, gamma * rate, (1 - gamma) * rate, gap_aware)
@@ -472,7 +475,8 @@ def _scale(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:
 
 
 BLOCK = 256
-"""Scores of which only the largest is looked at first."""
+"""Scores of which only the largest is looked at first, at most."""
+SMALLEST_BLOCK = 8
 PIECE = 1 << 14
 """Scores that are put into bins at a time: they fit a processor's cache."""
 BINS = 1 << 14
@@ -480,8 +484,6 @@ WIDTH = 0.05
 """How much a loss may vary in a bin, unless that makes more than BINS of them."""
 SORTED_AT_ONCE = 1 << 15
 """So many scores are sorted in less time than many are put into bins."""
-FAR = 60.0
-"""All sets with a candidate beyond the bins weigh less than e^-60 of the best set."""
 FEWEST = 1 << 12
 BELOW = 1.0 - 2.0**-40
 """Far more than floats are off here."""
@@ -495,7 +497,7 @@ class BestSorted:
     """
 
     def __init__(self, values: Values, able: int, k: int, rate: Fraction, best: Indices, far: float) -> None:
-        self.values, self._able = values, able
+        self.values, self._able, self.faint = values, able, 0.0
         """How many are above -inf."""
         self._centre = values[best[k - 1]]
         self.width = max(WIDTH, far / BINS)
@@ -532,20 +534,26 @@ class BestSorted:
         """Where in `fall` the last bin begins."""
 
     @classmethod
-    def of(cls, values: Values, k: int, rate: Fraction) -> BestSorted | None:
-        """Return None where all are as well sorted: few scores, integers that no float holds, many that tie."""
+    def of(cls, values: Values, k: int, rate: Fraction, crowd: float, faint: float) -> BestSorted | None:
+        """Return the scores with bins up to a loss of crowd + faint, where e^crowd outcomes weigh e^-faint or less.
+
+        None where all are as well sorted: few scores, integers that no float holds, many that tie for rank k.
+        """
         size, whole = len(values), values.dtype.kind != "f"
-        if size < FEWEST or k >= size // BLOCK // 4 or not 0.0 < float(rate) < math.inf:
+        block = min(BLOCK, size // (4 * (k + 1)))
+        if size < FEWEST or block < SMALLEST_BLOCK or not 0.0 < float(rate) < math.inf:
             return None
         if whole and (int(values.max()) > 2**53 or int(values.min()) < -(2**53)):
             return None
-        highest = np.maximum.reduceat(values, np.arange(0, size, BLOCK))
+        highest = np.maximum.reduceat(values, np.arange(0, size, block))
         bar = np.partition(highest, len(highest) - k - 1)[len(highest) - k - 1]
         best = np.flatnonzero(values >= bar)
         if len(best) > SORTED_AT_ONCE or bar == -np.inf:
             return None
         able = size if whole else int(np.count_nonzero(values > -np.inf))
-        return cls(values, able, k, rate, best[descending(values[best])], one_log_choose(k, size - k) + FAR)
+        ranked = cls(values, able, k, rate, best[descending(values[best])], crowd + faint)
+        ranked.faint = -faint
+        return ranked
 
     def __len__(self) -> int:
         return self._able

@@ -39,6 +39,9 @@ Loss = Literal["gap-aware", "paper", "rounded"]
 MOST_CLASSES = 1 << 26
 """k (d - k) at most, for noise under which every class is drawn."""
 
+FAINT = 60.0
+"""Sets that weigh e^-60 of the best one together hardly ever come out: their members are sorted only then."""
+
 NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
 
@@ -176,8 +179,9 @@ class CanonicalTopK(BestOf):
 
     def _ranking(self, scores: Scores, values: Values | Runs | None = None, *, once: bool = False) -> Ranking:
         values, gap_aware = scores._numbers if values is None else values, self.loss not in ("paper", "rounded")
-        gamma, once = self._weight(scores._choosable), once and self._kind in (GUMBEL, EXPONENTIAL)
-        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=gap_aware, once=once)
+        faint = FAINT if once and self._kind in (GUMBEL, EXPONENTIAL) and self.loss != "rounded" else None
+        gamma = self._weight(scores._choosable)
+        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=gap_aware, faint=faint)
 
     def _step(self, scores: Scores) -> Fraction | None:
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
@@ -435,7 +439,9 @@ class GuardedTopK(Guarded):
     ) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
         gamma = gamma_of(public.k, self.budget)
-        ranking = rank_scores(values, public.k, self._rate(scores), gamma, gap_aware=True, once=once)
+        # a guard with noise of hazard a looks e^(1/a) times further
+        faint = None if not once else FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
+        ranking = rank_scores(values, public.k, self._rate(scores), gamma, gap_aware=True, faint=faint)
         if isinstance(self.budget, ZCDP):
             return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)
         return prepare_guard(ranking, share_of(public.k, public.d), TAU, public.junk)

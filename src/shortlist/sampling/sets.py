@@ -27,7 +27,7 @@ from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LN2, Noise
 from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive, to_float
 from shortlist.exact.sequences import Cells, Junk, Ladder, junk_of, times
 from shortlist.exact.sequences import cells as sequence_cells
-from shortlist.exact.subsets import FAR, BestSorted, Classes, Ranking, bound_cells, cover, log_sum, settle, sift
+from shortlist.exact.subsets import BestSorted, Classes, Ranking, bound_cells, cover, log_sum, settle, sift
 from shortlist.sampling.entropy import Sampler, Shares, WordStream, accept, shares, subset
 from shortlist.sampling.subsets import (
     ERROR,
@@ -199,7 +199,7 @@ class Family:
             return self._bounds(tolerance)
         near = replace(self, first=np.minimum(self.first, best.far_from), end=np.minimum(self.end, best.far_from))
         low, high = near._bounds(best.width) if self.top or (near.first < near.end).any() else (-math.inf, -math.inf)
-        return low - best.width, float(np.logaddexp(high, -FAR))
+        return low - best.width, float(np.logaddexp(high, best.faint))
 
     @np.errstate(all="ignore")
     def _bounds(self, tolerance: float) -> tuple[float, float]:
