@@ -407,7 +407,7 @@ class Ranking:
         return Classes(only, rise, _scale(self.scores[self.k - 1 :], self.scores[self.k - 1], self.inner))
 
     def _fall_at(self, rank: int) -> float:
-        """Return the second part of the loss of a set whose worst member has this rank, to a relative error of 2^-50."""
+        """Return the second part of the loss of sets whose worst member has this rank, to a relative error of 2^-50."""
         return float(_scale(self.scores[rank : rank + 1], self.scores[self.k - 1], self.inner)[0])
 
     def loss(self, i: int, last: int) -> Fraction:
@@ -502,6 +502,8 @@ class BestSorted:
         self._centre = values[best[k - 1]]
         self.width = max(WIDTH, far / BINS)
         """How much a loss varies in a bin, at most."""
+        self.spread = 1.001 * self.width
+        """At most so much more than its bound a loss is, but in the last bin."""
         self._last = math.ceil(far / self.width)
         """The bin of all that lose more."""
         self._steps = float(rate) / self.width
@@ -554,6 +556,11 @@ class BestSorted:
         ranked = cls(values, able, k, rate, best[descending(values[best])], crowd + faint)
         ranked.faint = -faint
         return ranked
+
+    @property
+    def sorted(self) -> Indices:
+        """Where the ranks that are sorted stand among the candidates."""
+        return self._best
 
     def __len__(self) -> int:
         return self._able

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from functools import partial
@@ -14,7 +15,7 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import ball
-from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
+from shortlist.exact.sequences import Junk, Ladder, coarse_ladder, junk_of, ladder
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.mechanisms.sets import (
@@ -38,6 +39,19 @@ if TYPE_CHECKING:
     from flint import arb
 
 __all__ = ["GuardedListTopK", "JointTopK", "OrderedCanonicalTopK"]
+
+
+Ranked = Callable[[Indices], Indices]
+"""The candidates at some ranks."""
+
+
+def _ladder(scores: Scores, k: int, rate: Fraction, *, gap: bool, once: bool) -> tuple[Ladder, Ranked]:
+    """Return the ladder of all lists, for one draw that of few scores; and the candidates at some ranks."""
+    steps = coarse_ladder(scores._numbers, k, rate, gap=gap) if once else None
+    if steps is not None and steps.best is not None:
+        return steps, steps.best.positions
+    steps, candidates = ladder(scores._numbers, k, gap=gap)
+    return steps, candidates.__getitem__
 
 
 class BestList(BestOf):
@@ -68,23 +82,23 @@ class BestList(BestOf):
         """e / (2 R), exactly: the loss moves by R either way."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
 
-    def _race(self, scores: Scores) -> tuple[Sequences | SequenceRace, Indices]:
+    def _race(self, scores: Scores, *, once: bool = False) -> tuple[Sequences | SequenceRace, Ranked]:
         """(the race of all lists of ranks, the candidate at each rank)."""
-        steps, candidates = ladder(scores._numbers, self.k, gap=self.gap)
+        steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=self.gap, once=once)
         rate = self._rate(scores) * steps.unit
         race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
         return race, candidates
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        race, candidates = self._race(scores)
-        return base.Outcome(candidates[race.draw(source)].tolist())
+        race, candidates = self._race(scores, once=True)
+        return base.Outcome(candidates(race.draw(source)).tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         race, candidates = self._race(self._validate_public(scores, question))
-        rows: Indices = candidates[np.array(race.draw_many(base.check_source(rng), base.check_draws(draws)))]
+        rows: Indices = candidates(np.array(race.draw_many(base.check_source(rng), base.check_draws(draws))))
         return rows
 
 
@@ -247,10 +261,10 @@ class GuardedListTopK(Guarded):
         budget = self.guarantee
         return is_guarded(self.k, d) and (isinstance(budget, ZCDP) or budget.epsilon > 0)
 
-    def _run(self, scores: Scores) -> ListRace:
+    def _run(self, scores: Scores, *, once: bool = False) -> ListRace:
         """Whatever depends on the scores alone, done once."""
-        steps, candidates = ladder(scores._numbers, self.k, gap=True)
-        rate, d = self._rate(scores) * steps.unit, len(candidates)
+        steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=True, once=once)
+        rate, d = self._rate(scores) * steps.unit, scores._choosable
         fallback = OneShot(self._one_shot(d)[0], self._one_shot_scale(scores, d))
         return ListRace(steps, rate, candidates, self._lists(steps, rate, d), fallback)
 
@@ -264,11 +278,11 @@ class GuardedListTopK(Guarded):
         return ListGuard(junk_of(steps, rate, junk_size(self.k)), SHARE, tau_of(self.k, d))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        run = self._run(scores)
+        run = self._run(scores, once=True)
         race = run.race()
         places = None if race is None else race.draw(source)
         if places is not None:
-            return base.Outcome(run.candidates[places].tolist(), CANONICAL)
+            return base.Outcome(run.candidates(np.array(places)).tolist(), CANONICAL)
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def release_many(
@@ -285,7 +299,7 @@ class GuardedListTopK(Guarded):
         one_shot = np.array([one is None for one in sequences])
         rows = np.empty((draws, self.k), np.int64)
         ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
-        rows[~one_shot] = run.candidates[ranks]
+        rows[~one_shot] = run.candidates(ranks)
         rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
         return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
 
@@ -319,8 +333,8 @@ class ListRace:
 
     steps: Ladder
     rate: Fraction
-    candidates: Indices
-    """The candidate at each rank."""
+    candidates: Ranked
+    """The candidates at some ranks."""
     lists: ListGuard | ListSwitch | Noise | None
     fallback: OneShot
     """One-shot top-k, if it comes to that."""

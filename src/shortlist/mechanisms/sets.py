@@ -440,7 +440,9 @@ class GuardedTopK(Guarded):
         """Who gives a set, or none if one-shot is to follow."""
         gamma = gamma_of(public.k, self.budget)
         # a guard with noise of hazard a looks e^(1/a) times further
-        faint = None if not once else FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
+        faint = (
+            None if not once else FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
+        )
         ranking = rank_scores(values, public.k, self._rate(scores), gamma, gap_aware=True, faint=faint)
         if isinstance(self.budget, ZCDP):
             return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)

@@ -199,7 +199,7 @@ class Family:
             return self._bounds(tolerance)
         near = replace(self, first=np.minimum(self.first, best.far_from), end=np.minimum(self.end, best.far_from))
         low, high = near._bounds(best.width) if self.top or (near.first < near.end).any() else (-math.inf, -math.inf)
-        return low - best.width, float(np.logaddexp(high, best.faint))
+        return low - best.spread, float(np.logaddexp(high, best.faint))
 
     @np.errstate(all="ignore")
     def _bounds(self, tolerance: float) -> tuple[float, float]:
@@ -430,7 +430,10 @@ class Sequences(Sampler[list[int]]):
             cell = self._shares.propose(stream)
             level = self.level(cell, stream)
             if self._shares.accept(cell, level.mass, stream, level.log_mass):
-                return shuffle_sequence(level.reach, stream)
+                ranks = shuffle_sequence(level.reach, stream)
+                surplus = self.steps.surplus(ranks) * self.rate
+                if not surplus or _keeps(surplus, stream):
+                    return ranks
 
     def level(self, cell: int, stream: WordStream) -> Level:
         """A loss of the cell. If N is the same all over it, the mass is that of the whole cell.
@@ -456,6 +459,13 @@ class Sequences(Sampler[list[int]]):
             return ball(Fraction(count)) * (-ball(rate * loss)).exp() * rise
 
         return Level(loss, reach, mass, log_mass)
+
+
+def _keeps(surplus: Fraction, stream: WordStream) -> bool:
+    """Return True with probability e^-surplus."""
+    near = to_float(surplus)
+    error = ERROR * (1.0 + near)
+    return accept(stream, -near - error, -near + error, lambda: (-ball(surplus)).exp())
 
 
 def _float_times(whole: int, rate: Fraction) -> float:
@@ -494,9 +504,11 @@ class SequenceProposal:
     """What the sequence loses beside the right one, to a relative error of 2^-48."""
     low: float
     high: float
+    surplus: Fraction = Fraction(0)
+    """How much of it the ladder did not see."""
 
     def chance(self) -> arb:
-        lead = (-ball(self.envelope.lead)).exp()
+        lead = (-ball(self.envelope.lead + self.surplus)).exp()
         return self.level.mass() * lead * ball(Fraction(2) ** self.envelope.shift / self.of)
 
     def weight(self) -> arb:
@@ -523,7 +535,7 @@ class SequenceEnvelope:
         """What a wrong sequence loses beside the right one."""
         steps = self.sequences.steps
         missed = steps.whole(np.arange(steps.k)) - steps.whole(np.array(ranks))
-        return self.sequences.rate * int(missed.max()) + self.lead
+        return self.sequences.rate * (int(missed.max()) + steps.surplus(ranks)) + self.lead
 
     def propose(self, stream: WordStream) -> SequenceProposal:
         cell = int(np.searchsorted(self.cumulative, stream.below(self.total), side="right"))
@@ -535,9 +547,12 @@ class SequenceEnvelope:
                 ranks, replace(level, mass=partial(ball, Fraction(0))), self, weight, 1.0, -math.inf, -math.inf
             )
         lead, deep = to_float(self.lead), to_float(self.sequences.rate * level.loss)
-        log = level.log_mass - lead + self.shift * LN2 - math.log(weight)
-        error = ERROR * (2000.0 + abs(self.shift) + abs(level.log_mass) + 2.0 * deep + lead)
-        return SequenceProposal(ranks, level, self, weight, to_float(self.exact_loss(ranks)), log - error, log + error)
+        surplus = self.sequences.steps.surplus(ranks) * self.sequences.rate
+        more = to_float(surplus)
+        log = level.log_mass - lead + self.shift * LN2 - math.log(weight) - more
+        error = ERROR * (2000.0 + abs(self.shift) + abs(level.log_mass) + 2.0 * deep + lead + more)
+        loss = to_float(self.exact_loss(ranks))
+        return SequenceProposal(ranks, level, self, weight, loss, log - error, log + error, surplus)
 
 
 def sequence_envelope(steps: Ladder, rate: Fraction) -> SequenceEnvelope:
