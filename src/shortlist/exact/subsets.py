@@ -562,6 +562,11 @@ class BestSorted:
         """Where the ranks that are sorted stand among the candidates."""
         return self._best
 
+    @property
+    def order(self) -> Order:
+        """Where any ranks stand among the candidates."""
+        return Order(self)
+
     def __len__(self) -> int:
         return self._able
 
@@ -615,6 +620,16 @@ class BestSorted:
             depth *= self._steps
         np.clip(depth, 0.0, self._last, out=depth)
         return depth.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The candidate at each rank, looked up when it is asked for."""
+
+    best: BestSorted
+
+    def __getitem__(self, ranks: Indices) -> Indices:
+        return self.best.positions(ranks)
 
 
 MANY = 1 << 16

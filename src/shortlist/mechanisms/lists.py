@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from functools import partial
@@ -16,6 +15,7 @@ from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import ball
 from shortlist.exact.sequences import Junk, Ladder, coarse_ladder, junk_of, ladder
+from shortlist.exact.subsets import Order
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.mechanisms.sets import (
@@ -41,17 +41,12 @@ if TYPE_CHECKING:
 __all__ = ["GuardedListTopK", "JointTopK", "OrderedCanonicalTopK"]
 
 
-Ranked = Callable[[Indices], Indices]
-"""The candidates at some ranks."""
-
-
-def _ladder(scores: Scores, k: int, rate: Fraction, *, gap: bool, once: bool) -> tuple[Ladder, Ranked]:
-    """Return the ladder of all lists, for one draw that of few scores; and the candidates at some ranks."""
+def _ladder(scores: Scores, k: int, rate: Fraction, *, gap: bool, once: bool) -> tuple[Ladder, Indices | Order]:
+    """Return the ladder of all lists and the candidates by rank; for one draw only the best are sorted."""
     steps = coarse_ladder(scores._numbers, k, rate, gap=gap) if once else None
     if steps is not None and steps.best is not None:
-        return steps, steps.best.positions
-    steps, candidates = ladder(scores._numbers, k, gap=gap)
-    return steps, candidates.__getitem__
+        return steps, steps.best.order
+    return ladder(scores._numbers, k, gap=gap)
 
 
 class BestList(BestOf):
@@ -82,7 +77,7 @@ class BestList(BestOf):
         """e / (2 R), exactly: the loss moves by R either way."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
 
-    def _race(self, scores: Scores, *, once: bool = False) -> tuple[Sequences | SequenceRace, Ranked]:
+    def _race(self, scores: Scores, *, once: bool = False) -> tuple[Sequences | SequenceRace, Indices | Order]:
         """(the race of all lists of ranks, the candidate at each rank)."""
         steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=self.gap, once=once)
         rate = self._rate(scores) * steps.unit
@@ -91,14 +86,14 @@ class BestList(BestOf):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         race, candidates = self._race(scores, once=True)
-        return base.Outcome(candidates(race.draw(source)).tolist())
+        return base.Outcome(candidates[np.array(race.draw(source))].tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         race, candidates = self._race(self._validate_public(scores, question))
-        rows: Indices = candidates(np.array(race.draw_many(base.check_source(rng), base.check_draws(draws))))
+        rows: Indices = candidates[np.array(race.draw_many(base.check_source(rng), base.check_draws(draws)))]
         return rows
 
 
@@ -282,7 +277,7 @@ class GuardedListTopK(Guarded):
         race = run.race()
         places = None if race is None else race.draw(source)
         if places is not None:
-            return base.Outcome(run.candidates(np.array(places)).tolist(), CANONICAL)
+            return base.Outcome(run.candidates[np.array(places)].tolist(), CANONICAL)
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def release_many(
@@ -299,7 +294,7 @@ class GuardedListTopK(Guarded):
         one_shot = np.array([one is None for one in sequences])
         rows = np.empty((draws, self.k), np.int64)
         ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
-        rows[~one_shot] = run.candidates(ranks)
+        rows[~one_shot] = run.candidates[ranks]
         rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
         return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
 
@@ -333,8 +328,8 @@ class ListRace:
 
     steps: Ladder
     rate: Fraction
-    candidates: Ranked
-    """The candidates at some ranks."""
+    candidates: Indices | Order
+    """The candidate at each rank."""
     lists: ListGuard | ListSwitch | Noise | None
     fallback: OneShot
     """One-shot top-k, if it comes to that."""
