@@ -17,6 +17,7 @@ from shortlist.audit.attack import (
     Target,
     default_pairs,
     default_size,
+    draws_one_by_one,
     inputs_of,
     mechanism_named,
     mechanism_names,
@@ -24,7 +25,6 @@ from shortlist.audit.attack import (
     source_of,
     target_of,
 )
-from shortlist.audit.entries import audit_of
 from shortlist.audit.events import read_many
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import (
@@ -59,10 +59,10 @@ def _with_monotone_scores(mechanism: Any) -> Any:
     return replace(mechanism, monotone=True) if isinstance(mechanism, SparseVector) else mechanism
 
 
-TIGHT, MANY, SETS, SOME = 10_000_000, 14_300_000, 2_860_000, 20_000
+TIGHT, MANY, SETS, SOME = 10_000_000, 14_300_000, 286_000, 20_000
 """Trials of an audit: seven tenths of them test its event, so that every strongest event has 10,000,000.
 
-Sets and sequences are drawn one by one, which is slow: their strongest events have 2,000,000.
+Where draws are made one by one, which is slow, strongest events have 200,000.
 """
 LEVELLED = LargeGap, SparseVector, HybridTopK, HybridSparseVector
 BOTH = [
@@ -154,11 +154,6 @@ def _box(mechanism: Any, monotone: bool) -> str:
     return _shown(prove_mechanism(mechanism, d=d, top=top, monotone=monotone))
 
 
-def _one_by_one(mechanism: Any) -> bool:
-    how = audit_of(mechanism)
-    return how is not None and how.one_by_one
-
-
 def _shown(proof: Proof) -> str:
     if not proof.holds:
         return "BROKEN"
@@ -197,10 +192,10 @@ RULE = "|---|---|---|---|---|---|---|---|"
 
 
 def sets() -> Iterator[str]:
-    """Mechanisms over sets and sequences under attack by their own draws, confidence 99.9%."""
+    """Mechanisms that draw one by one under attack by their own draws, confidence 99.9%."""
     yield from (HEAD, RULE)
     for mechanism, monotone in EVERY:
-        if _one_by_one(mechanism):
+        if draws_one_by_one(mechanism):
             yield _row(mechanism, target_of(mechanism, monotone=monotone), SETS, monotone)
 
 
@@ -208,7 +203,7 @@ def long_run() -> Iterator[str]:
     """All other mechanisms under attack by their own draws, many at a time, confidence 99.9%."""
     yield from (HEAD, RULE)
     for mechanism, monotone in EVERY:
-        if not _one_by_one(mechanism):
+        if not draws_one_by_one(mechanism):
             yield _row(mechanism, target_of(mechanism, monotone=monotone), MANY, monotone)
     crowd, classes = MultiLabelPATE(rho=0.5, delta=0.1, queries=1), PATE(rho=0.125, delta=1e-6, queries=1, classes=2)
     yield _query("MultiLabelPATE", crowd, 0.1, BALLOTS, prove_pate(crowd, labels=2))

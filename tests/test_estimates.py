@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.estimates import GapLaw, ThresholdGaps, best_linear
+from shortlist.utility.estimates import GapLaw, ThresholdGaps, best_linear
 
 
 def test_the_best_linear_oracle():

@@ -18,12 +18,11 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.cli.app import app
 from shortlist.scores import Grid, Votes
-from shortlist.tables.columns import TextForm
-from shortlist.tables.count import open_values
-from shortlist.tables.values import TOKENS, ValueQuestion
+from shortlist.tables.question import TOKENS
 from shortlist.testing import seeded
 from tests.helpers.taint import leaks
 from tests.helpers.typed import present
+from tests.tables.tables import votes
 
 pytestmark = pytest.mark.usefixtures("one_duckdb")
 
@@ -90,43 +89,38 @@ def test_every_engine_gives_the_votes_of_plain_python(tmp_path, per_user):
     for value, lower, upper, step in CASES:
         if per_user == "sum" and value == "d":
             continue
-        question = ValueQuestion.of("u", value, lower, upper, step, per_user)
         for name, table in engines.items():
             turn += 1  # engines take turns: each meets every kind of value in one of the six tests
             if (name == "sqlite" and value == "d") or (turn + len(per_user)) % 3:
                 continue
-            asked = open_values(table, question, None, TextForm())
-            [(places, weights)] = asked.places(None)
+            [(places, weights)] = votes(table, value, lower, upper, step, per_user)
             assert list(zip(places.tolist(), weights.tolist(), strict=True)) == by_hand(
-                rows, value, asked.grid, per_user
+                rows, value, Grid.of(lower, upper, step), per_user
             ), (name, value)
 
 
 @pytest.mark.parametrize("per_user", ["share", "median", "mean", "min", "max", "sum"])
 def test_removing_a_person_takes_away_one_vote_and_moves_nothing_else(per_user):
     rows = made(120, seed=2)
-    question = ValueQuestion.of("u", "v", 0.0, 100.0, 0.5, per_user)
     grid = Grid.of(0.0, 100.0, 0.5)
 
-    def votes(table):
+    def dense_votes(table):
         dense = np.zeros(grid.size, np.int64)
-        [(places, weights)] = open_values(table, question, None, TextForm()).places(None)
+        [(places, weights)] = votes(table, "v", 0.0, 100.0, 0.5, per_user)
         dense[places] = weights
         return dense
 
-    whole = votes(rows)
+    whole = dense_votes(rows)
     for person in ("p1", "p7", "p30"):
-        taken = whole - votes(rows.filter(pl.col("u") != person))
+        taken = whole - dense_votes(rows.filter(pl.col("u") != person))
         assert taken.min() >= 0
-        assert taken.sum() in (0, question.share)
+        assert taken.sum() in (0, TOKENS if per_user == "share" else 1)
 
 
 def test_each_row_is_a_person_where_that_is_said():
     rows = made(50)
-    question = ValueQuestion.of(None, "k", 0, 120, None, "share")
-    assert question.share == 1
     for table in (rows, duckdb.sql("SELECT * FROM rows")):
-        assert open_values(table, question, None, TextForm()).places(None)[0][1].sum() == 50
+        assert votes(table, "k", 0, 120, user=None)[0][1].sum() == 50
 
 
 def test_quantiles_of_a_table_come_in_the_kind_of_its_values(tmp_path):

@@ -19,15 +19,21 @@ from shortlist.audit.certified import stable
 from shortlist.cli.app import app
 from shortlist.mechanisms import Quantile
 from shortlist.privacy import PureDP
-from shortlist.tables.columns import TextForm
-from shortlist.tables.count import open_values
-from shortlist.tables.question import Grouping
-from shortlist.tables.values import ValueQuestion
+from shortlist.scores import Grid
+from shortlist.tables.question import TOKENS
 from shortlist.testing import seeded
 from tests.helpers.taint import leaks
+from tests.tables.tables import votes
 from tests.test_quantiles import by_hand
 
-pytestmark = pytest.mark.usefixtures("one_duckdb")
+pytestmark = pytest.mark.usefixtures("one_duckdb", "one_salt")
+
+
+@pytest.fixture
+def one_salt(monkeypatch):
+    """Counts that are compared break ties alike."""
+    monkeypatch.setattr("shortlist.tables.question.fresh_salt", lambda: "5a17" * 8)
+
 
 LISTED = ["CH", "DE", "FR"]
 WORDS: dict[str, Any] = {"user": "u", "value": "k", "lower": 0, "upper": 120, "by": "c", "groups": LISTED}
@@ -43,24 +49,22 @@ def made(many=300, seed=1):
     return pl.DataFrame({"u": users, "k": ages, "c": here, "d": days, "w": rng.integers(1, 4, many)})
 
 
-def asked(question: ValueQuestion, table: Any) -> list[list[tuple[int, int]]]:
-    found = open_values(table, question, None, TextForm()).places(None)
+def ages_of(table: Any, upper: int = 120, **words: Any) -> list[list[tuple[int, int]]]:
+    found = votes(table, "k", 0, upper, **words)
     return [list(zip(places.tolist(), weights.tolist(), strict=True)) for places, weights in found]
 
 
-def plainly(rows, question):
+def plainly(rows, most, per_user):
     """In plain Python: whose groups are kept, and each group's votes by the words of the promise."""
-    grouping = question.grouping
     here = rows.drop_nulls().filter(pl.col("u") != "", pl.col("c").is_in(LISTED))
     many = {(u, c): n for u, c, n in here.group_by("u", "c").len().rows()}
     kept = {u: sorted({c for v, c in many if v == u}, key=lambda c: -many[u, c]) for u, _ in many}
-    assert grouping is not None
     assert all(
-        len({many[u, c] for c in own}) == len(own) or len(own) <= grouping.per_user for u, own in kept.items()
+        len({many[u, c] for c in own}) == len(own) or len(own) <= most for u, own in kept.items()
     )  # no ties: these are broken by a hash
-    pairs = {(u, c) for u, own in kept.items() for c in own[: grouping.per_user]}
+    pairs = {(u, c) for u, own in kept.items() for c in own[:most]}
     parts = [here.filter((pl.col("c") == c) & pl.col("u").is_in([u for u, own in pairs if own == c])) for c in LISTED]
-    return [by_hand(part, "k", question.grid, question.per_user) for part in parts]
+    return [by_hand(part, "k", Grid.of(0, 120), per_user) for part in parts]
 
 
 def without_ties(rows, most):
@@ -86,21 +90,20 @@ def test_every_engine_gives_the_votes_of_plain_python(tmp_path, per_user, most):
         "csv": str(tmp_path / "t.csv"), "ibis": ibis.duckdb.connect().create_table("t", arrow),
         "sqlite": ibis.sqlite.connect().create_table("t", rows.drop("d").to_arrow()),
     }  # fmt: skip
-    question = ValueQuestion.of("u", "k", 0, 120, None, per_user, Grouping.of("c", LISTED, most))
-    expected = plainly(rows, question)
+    words: Any = {"per_user": per_user, "by": "c", "groups": LISTED, "groups_per_user": most}
+    expected = plainly(rows, most, per_user)
     assert all(expected)
     for turn, (name, table) in enumerate(engines.items()):
         if (turn + len(per_user) + most) % 2 or name == "sqlite":  # engines take turns
-            assert asked(question, table) == expected, name
+            assert ages_of(table, **words) == expected, name
 
 
 def test_ties_between_groups_are_broken_alike_in_every_engine():
     rows = made(200, seed=4)
     arrow = rows.to_arrow()
-    question = ValueQuestion.of("u", "k", 0, 120, None, "share", Grouping.of("c", LISTED, 1))
     tables = [rows, arrow, duckdb.sql("SELECT * FROM arrow"), ibis.duckdb.connect().create_table("t", arrow)]
-    votes = [asked(question, table) for table in tables]
-    assert votes[1:] == votes[:1] * 3
+    ages = [ages_of(table, by="c", groups=LISTED) for table in tables]
+    assert ages[1:] == ages[:1] * 3
 
 
 @pytest.mark.parametrize("by", ["d", "w", ("c", "w")])
@@ -117,11 +120,11 @@ def test_keys_are_texts_numbers_dates_or_several(by):
 @pytest.mark.parametrize("per_user", ["share", "mean"])
 def test_one_person_moves_their_groups_alone_by_one_vote_each(most, per_user):
     rows = made(250, seed=3)
-    question = ValueQuestion.of("u", "k", 0, 120, None, per_user, Grouping.of("c", LISTED, most))
-    whole = [dict(one) for one in asked(question, rows)]
+    words: Any = {"per_user": per_user, "by": "c", "groups": LISTED, "groups_per_user": most}
+    whole = [dict(one) for one in ages_of(rows, **words)]
     moved = 0
     for person in ("p1", "p7", "p30", "p31"):
-        left = [dict(one) for one in asked(question, rows.filter(pl.col("u") != person))]
+        left = [dict(one) for one in ages_of(rows.filter(pl.col("u") != person), **words)]
         taken = [
             {place: one.get(place, 0) - two.get(place, 0) for place in one | two}
             for one, two in zip(whole, left, strict=True)
@@ -129,7 +132,7 @@ def test_one_person_moves_their_groups_alone_by_one_vote_each(most, per_user):
         sums = [sum(one.values()) for one in taken]
         assert all(weight >= 0 for one in taken for weight in one.values())
         assert sum(one > 0 for one in sums) <= most
-        assert set(sums) <= {0, question.share}
+        assert set(sums) <= {0, TOKENS if per_user == "share" else 1}
         moved += sum(one > 0 for one in sums)
     assert moved
 
@@ -141,20 +144,17 @@ TINY: list[Any] = [(("a", 0), ("b", 0)), (("a", 2), ("b", 2)), (("a", 0), ("a", 
 @pytest.mark.parametrize("most", [1, 2])
 def test_all_groups_together_are_within_epsilon_on_a_box(most):
     """Two groups, three points, up to four people with one to three rows each: our own votes, certified laws."""
-    question = ValueQuestion.of("u", "k", 0, 2, None, "share", Grouping.of("c", ["a", "b"], most))
 
     def laws(people, share):
         table = [(u, c, k) for u, own in enumerate(people) for c, k in own]
         rows = pl.DataFrame(table, schema={"u": pl.Int64, "c": pl.String, "k": pl.Int64}, orient="row")
         each = []
-        for votes in asked(question, rows):
+        for ages in ages_of(rows, 2, by="c", groups=["a", "b"], groups_per_user=most):
             counts = np.zeros(3, np.int64)
-            for place, weight in votes:
+            for place, weight in ages:
                 counts[place] = weight
-            scores = sl.Scores(counts, sensitivity=question.share, monotone=True)
-            each.append(
-                stable.quantile_law(Quantile(q=0.0, budget=share, votes_per_user=question.share), scores).chances
-            )
+            scores = sl.Scores(counts, sensitivity=TOKENS, monotone=True)
+            each.append(stable.quantile_law(Quantile(q=0.0, budget=share, votes_per_user=TOKENS), scores).chances)
         return Law({(one, two): p * r for one, p in each[0].items() for two, r in each[1].items()})
 
     pairs = [((*others, 3), (*others, own)) for others in product(range(3), repeat=3) for own in range(3)]
@@ -219,7 +219,7 @@ def test_a_release_of_groups_reaches_no_row():
     [
         ({"groups": None}, "groups must be listed for quantiles"),
         ({"by": None}, "go with by"),
-        ({"by": "u"}, "other columns than user and value"),
+        ({"by": "u"}, "other columns than user"),
         ({"by": "no"}, "no column of that name"),
         ({"groups_per_user": 4}, "more than the 3 groups"),
         ({"user": None, "groups_per_user": 2}, "must be 1 where each row is a person"),

@@ -1,6 +1,7 @@
 """What a ledger notes of a quantile, and engines that agree to the last step."""
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -18,10 +19,8 @@ import shortlist as sl
 from shortlist.cli.app import app
 from shortlist.scores import Grid
 from shortlist.tables import duckdb as engine
-from shortlist.tables.columns import PLAIN
-from shortlist.tables.count import open_values
-from shortlist.tables.values import ValuePlan, ValueQuestion
 from shortlist.testing import seeded
+from tests.tables.tables import opened, votes
 from tests.test_quantiles import made
 
 ROWS = pl.DataFrame({"u": [1, 2, 3], "v": [4, 5, 6]})
@@ -85,10 +84,9 @@ def test_a_refusal_does_not_depend_on_whether_there_is_a_row(kind):
 
 
 def test_the_mean_of_one_persons_rows_does_not_wrap():
-    question = ValueQuestion.of("u", "v", 0, 2**40 - 1, None, "mean")
     values = np.full(2**23 + 1, 2**40 - 2)
     values[::2] += 1
-    [(found, weights)] = open_values(pl.DataFrame({"u": 0, "v": values}), question, None, PLAIN).places(None)
+    [(found, weights)] = votes(pl.DataFrame({"u": 0, "v": values}), "v", 0, 2**40 - 1, per_user="mean")
     assert (found.tolist(), weights.tolist()) == ([2**40 - 2], [1])
 
 
@@ -97,25 +95,23 @@ def test_means_of_large_numbers_are_the_same_in_every_engine(tmp_path):
     rows = pl.DataFrame({"u": rng.integers(0, 30, 400), "v": rng.integers(0, 2**40, 400)})
     rows.write_parquet(tmp_path / "t.parquet")
     arrow = rows.to_arrow()
-    question = ValueQuestion.of("u", "v", 0, 2**40 - 1, None, "mean")
     engines = [rows, duckdb.sql("SELECT * FROM arrow"), str(tmp_path / "t.parquet"),
                ibis.duckdb.connect().create_table("t", arrow),
                ibis.sqlite.connect().create_table("t", arrow)]  # fmt: skip
     sums = rows.group_by("u").agg(pl.col("v").sum() // pl.len())["v"]
     for table in engines:
-        assert open_values(table, question, None, PLAIN).places(None)[0][0].tolist() == sorted(sums.to_list())
+        assert votes(table, "v", 0, 2**40 - 1, per_user="mean")[0][0].tolist() == sorted(sums.to_list())
 
 
 def test_decimals_at_half_steps_are_the_same_in_every_engine(tmp_path):
     cells = [Decimal(n) / 100 for n in range(5, 1000, 10)] * 2
     arrow = pa.table({"u": list(range(len(cells))), "v": pa.array(cells, pa.decimal128(18, 2))})
     pl.from_arrow(arrow).write_parquet(tmp_path / "t.parquet")  # type: ignore[union-attr]
-    question = ValueQuestion.of("u", "v", 0, 10, 0.1, "share")
     engines = [arrow, pl.from_arrow(arrow), arrow.to_pandas(types_mapper=pd.ArrowDtype), str(tmp_path / "t.parquet"),
                duckdb.sql("SELECT * FROM arrow"), ibis.duckdb.connect().create_table("t", arrow)]  # fmt: skip
-    votes = [open_values(table, question, None, PLAIN).places(None)[0] for table in engines]
+    everybody = [votes(table, "v", 0, 10, 0.1)[0] for table in engines]
     wanted = Grid.of(0, 10, 0.1).places(np.array(list(map(float, cells))))
-    for places, weights in votes:
+    for places, weights in everybody:
         assert np.repeat(places, weights >> 16).tolist() == sorted(wanted.tolist())
 
 
@@ -123,11 +119,10 @@ def test_where_memory_is_too_short_for_lists_windows_are_taken():
     """The same votes either way, and an error of another kind is raised as it is."""
     rows = made(120, seed=6)
     arrow = rows.to_arrow()
-    question = ValueQuestion.of("u", "k", 0, 120, None, "share")
     connection = duckdb.connect()
     connection.register("held", arrow)
-    table = engine.RelationTable(connection.table("held"))
-    source, plan = table.source.at("held"), ValuePlan.of(question, table.columns())
+    table, plan = opened("quantile", connection.table("held"), user="u", value="k", lower=0, upper=120).table._plan()
+    source = replace(table.source, relation="held")
     tried: list[bool] = []
 
     def short(statement: str) -> Any:
@@ -136,9 +131,9 @@ def test_where_memory_is_too_short_for_lists_windows_are_taken():
             raise duckdb.OutOfMemoryException("private")
         return connection.execute(statement)
 
-    [whole] = engine.run_votes(connection.execute, source, plan, question.grid)
-    [again] = engine.run_votes(short, source, plan, question.grid)
+    [whole] = engine.run_votes(connection.execute, source, plan)
+    [again] = engine.run_votes(short, source, plan)
     assert tried == [True, False]
     assert [part.tolist() for part in whole] == [part.tolist() for part in again]
     with pytest.raises(duckdb.CatalogException):
-        engine.run_votes(lambda statement: connection.execute("SELECT * FROM nothing"), source, plan, question.grid)
+        engine.run_votes(lambda statement: connection.execute("SELECT * FROM nothing"), source, plan)

@@ -22,7 +22,6 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Release
 from shortlist import release_io as release_format
 from shortlist._arrays import Frame
-from shortlist.estimates import ThresholdGaps
 from shortlist.mechanisms import SparseVector
 from shortlist.privacy import (
     BoundedRange,
@@ -38,6 +37,7 @@ from shortlist.privacy import (
 )
 from shortlist.release import Extras
 from shortlist.testing import seeded
+from shortlist.utility.estimates import ThresholdGaps
 from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
 from tests.helpers.support import LETTERS
 from tests.helpers.taint import COUNTS

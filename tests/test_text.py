@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import shortlist as sl
-from shortlist._text import terminal_safe, with_margin
+from shortlist._text import terminal_safe
 from shortlist.pages.release_page import release_page
+from shortlist.pages.texts import with_margin
 from shortlist.pages.theme import page_safe
 from shortlist.release_io import csv_table, spreadsheet_safe, write_table
 from shortlist.studio.answers import PaidJob, Work

@@ -98,7 +98,7 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         return lazy_import("shortlist._runtime", "version")()
     if name not in _ON_DEMAND and name not in _ROOMS:
-        near = "" if name.startswith("_") else lazy_import("shortlist._text", "other_word")(name, __all__)
+        near = "" if name.startswith("_") else lazy_import("shortlist.pages.calls", "other_word")(name, __all__)
         raise AttributeError(f"module 'shortlist' has no attribute {name!r}{near}")
     with IMPORTS:
         for module in _LATER.get(name, ()):

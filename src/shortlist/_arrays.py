@@ -107,19 +107,17 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
         import narwhals as nw
 
     if library == "pyarrow":
-        values = _as_chunked(values)
+        import pyarrow as pa
+
+        values = pa.chunked_array([values]) if isinstance(values, pa.Array) else values  # which narwhals knows
     wrong = f"$scores must be one series of numbers, not {describe_type(values)}; pick the column with the scores{ROWS}"
     series: Any = attempt(lambda: nw.from_native(values, series_only=True), TypeError, wrong)
     if series.null_count():
         raise bad_value("$scores must not be missing; fill the gaps or drop those candidates")
-    labels = None
-    if library == "pandas" and not _counts_positions(values):
-        labels = values.index.tolist()  # type: ignore[attr-defined]
-    try:
-        return series.to_numpy(), labels, Frame(library)
-    except Exception:  # each library has its own
-        pass
-    raise TypeError(NOT_NUMBERS)
+    labels, index = None, getattr(values, "index", None) if library == "pandas" else None
+    if index is not None and not (type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1):
+        labels = index.tolist()
+    return attempt(series.to_numpy, Exception, NOT_NUMBERS), labels, Frame(library)  # each library has its own errors
 
 
 def describe_type(value: object) -> str:
@@ -144,19 +142,6 @@ def attempt(action: Callable[[], Result], fails: type[Exception] | tuple[type[Ex
     raise kind(Text(message))
 
 
-def _as_chunked(values: Any) -> Any:
-    """A plain arrow array as the chunked array that narwhals knows."""
-    import pyarrow as pa
-
-    return pa.chunked_array([values]) if isinstance(values, pa.Array) else values
-
-
-def _counts_positions(series: Any) -> bool:
-    """Whether a pandas index is the default one, 0, 1, 2, .."""
-    index = series.index
-    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-
-
 def as_values(values: object, *, may_be_empty: bool = False) -> Values:
     """The values as an array. Where the candidates come from the data, that there are none is private: no error."""
     array = values if type(values) is np.ndarray else _as_array(values)
@@ -166,8 +151,6 @@ def as_values(values: object, *, may_be_empty: bool = False) -> Values:
         if may_be_empty:
             return np.zeros(0, np.int64)
         raise bad_value("$scores must not be empty: there is nothing to choose from")
-    if array.dtype.kind == "c":
-        raise bad_type("$scores must be real numbers, not complex ones; take the part that ranks the candidates")
     if array.dtype.kind == "O":
         raise _refusal_of(array.tolist())
     if array.dtype.kind not in "biuf":
@@ -278,15 +261,7 @@ class Runs:
 
     def searchsorted(self, values: Values, side: Literal["left", "right"] = "left") -> Indices:
         """Where each value would go; the runs must increase."""
-        return self.starts_and_length[np.searchsorted(self.values, values, side=side)]
-
-    @property
-    def starts_and_length(self) -> Indices:
-        return np.append(0, self.ends)
-
-    def map(self, function: Callable[[Values], Values]) -> Runs:
-        """A function of every number."""
-        return Runs(function(self.values), self.ends)
+        return np.append(0, self.ends)[np.searchsorted(self.values, values, side=side)]
 
     def expand(self) -> Values:
         """All numbers: one by one, whole ones in 4 bytes if they fit."""

@@ -7,7 +7,6 @@ from _thread import RLock
 from dataclasses import FrozenInstanceError
 from functools import cache, wraps
 from importlib import import_module
-from inspect import CO_VARKEYWORDS
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
@@ -22,14 +21,31 @@ class MissingPackageError(ModuleNotFoundError):
     """A package that is not installed. The text says what needs it and how to install it, and nothing else."""
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=IMPORTS.acquire, after_in_parent=IMPORTS.release, after_in_child=IMPORTS.release)
-
-
 def lazy_import(module: str, name: str) -> Any:
     """What a module has under that name. For what may never be needed, and needs a library that may not be there."""
     with IMPORTS:
         return getattr(import_module(module), name)
+
+
+class LazyModule:
+    """A module that is imported when something of it is asked for: what explains, where trusted code hands it out."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        self.__dict__[name] = value = lazy_import(self._module, name)
+        return value
+
+
+SIGNAL_CHECKS: list[Callable[[], None]] = []
+"""What raises a signal that was noted and not raised yet; empty where no command runs (`_signals`)."""
+
+
+def check_signals() -> None:
+    """Raise a signal that came while a library worked."""
+    for check in SIGNAL_CHECKS:
+        check()
 
 
 class _Process:
@@ -41,6 +57,7 @@ class _Process:
 
 
 if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=IMPORTS.acquire, after_in_parent=IMPORTS.release, after_in_child=IMPORTS.release)
     os.register_at_fork(after_in_child=_Process.renew)
 
 
@@ -57,6 +74,15 @@ def version() -> str:
     except ModuleNotFoundError:
         return "unknown"
     return installed
+
+
+Value = TypeVar("Value")
+
+
+def present(value: Value | None) -> Value:
+    """The value, which is there: for what the code knows and its types do not."""
+    assert value is not None
+    return value
 
 
 Record = TypeVar("Record")
@@ -108,10 +134,6 @@ def refuse_changes(kind: Kind, words: str) -> Kind:
     return kind
 
 
-EXAMPLES = {"k": "10", "user": '"user_id"', "item": '"film"', "epsilon": "1.0", "delta": "1e-6", "target": "0.99"}
-"""What is written for them, for example."""
-
-
 def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
     """For a function: what is written and not known is refused with what to write instead, before anything else.
 
@@ -139,35 +161,9 @@ def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
                 trace = error.__traceback__
                 if trace is None or trace.tb_next is not None:  # of the function itself, which was called
                     raise
-            raise TypeError(f"{name} {_explain_call(function, name, arguments, words, said)}")
+            explain_call = lazy_import("shortlist.pages.calls", "explain_call")
+            raise TypeError(f"{name} {explain_call(function, name, arguments, words, said)}")
 
         return cast(Called, call)
 
     return kind
-
-
-def _explain_call(function: Any, name: str, arguments: Any, words: dict[str, Any], said: dict[str, str]) -> str:
-    """Why a function cannot be called so; no value is shown but a number that goes by another name."""
-    other_word = lazy_import("shortlist._text", "other_word")
-    code = function.__code__
-    first = code.co_varnames[: code.co_argcount]
-    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    unknown = words.keys() - {*first, *named}
-    if unknown and not code.co_flags & CO_VARKEYWORDS:
-        word = min(unknown)
-        return f"knows no word {word!r}{said.get(word) or other_word(word, [*first, *named]) or f'; see help({name})'}"
-    own = [one for one in first if one != "self"]
-    given = len(arguments) - len(first) + len(own)
-    if given > len(own):
-        word = "epsilon" if "epsilon" in named and "epsilon" not in words else next(iter(named), "")
-        alone = f"takes {' and '.join(own)} alone without {'its name' if len(own) == 1 else 'their names'}"
-        number = arguments[len(first)]
-        value = f"{number}" if type(number) in (int, float) and word != "parallel" else EXAMPLES.get(word, "...")
-        return f"{alone if own else 'takes everything by name'}: write {word}={value}, for example"
-    optional = {*own[len(own) - len(function.__defaults__ or ()) :], *(function.__kwdefaults__ or {})}
-    missing = [one for one in (*own[given:], *named) if one not in optional and one not in words]
-    if missing:
-        written = ", ".join(f"{one}={EXAMPLES.get(one, '...')}" for one in missing)
-        return f"needs {' and '.join(missing)}: write {written}, for example"
-    twice = [one for one in own[:given] if one in words]
-    return f"has {' and '.join(twice)} twice, in its place and by name: write it once"

@@ -13,6 +13,8 @@ import os
 import signal
 import sys
 
+from shortlist._runtime import SIGNAL_CHECKS
+
 TYPE_CHECKING = False  # that of `typing`, which takes long to import
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +38,7 @@ class Command:
 
     def __init__(self) -> None:
         self.begin()
-        self.clean: Callable[[], None] = _nothing
+        self.clean: Callable[[], None] = lambda: None
         """Takes away what was made for a while; whoever makes such things says how."""
         self._before: dict[int, Any] = {}
         self._unraisable = sys.unraisablehook
@@ -104,9 +106,6 @@ class Command:
         self.by = self.by or number
         self._raise(frame)
 
-    def _again(self, _number: int, frame: FrameType | None) -> None:
-        self._raise(frame)
-
     def _raise(self, frame: FrameType | None) -> None:
         """Raise, if an error reaches us from there; otherwise try again."""
         if self.phase != "working":
@@ -115,7 +114,7 @@ class Command:
             raise Stopped
         if hasattr(signal, "setitimer"):
             if signal.SIGALRM not in self._before:
-                self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._again)
+                self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda _, frame: self._raise(frame))
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
     def _lost(self, event: Any) -> None:
@@ -131,11 +130,8 @@ class Command:
         _write(f"shortlist: stopped; {state}\n")
 
 
-def _nothing() -> None:
-    """While the command is loaded nothing was made yet."""
-
-
 COMMAND = Command()
+SIGNAL_CHECKS.append(COMMAND.check)
 
 
 def _reaches_us(frame: FrameType | None) -> bool:

@@ -13,20 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.compose import (
-    Charges,
-    Mixture,
-    convolve,
-    epsilon_upper,
-    last_above,
-    plans,
-    pure_total,
-    renyi_total,
-    small_mass,
-    thinning_total,
-    upper_curves,
-    value_of,
-)
+from shortlist.accounting import compose
+from shortlist.accounting.compose import Charges, pure_total, renyi_total, thinning_total
 from shortlist.accounting.curves import ULP, Pair, Profile, renyi_delta, renyi_epsilon, renyi_profile, symmetric, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, BoundedRange, ExPost, Guarantee, PureDP, RenyiDP
 from shortlist.exact.reals import ball, exactly
@@ -49,7 +37,7 @@ def epsilon_lower(charges: Charges, delta: float, ceiling: float) -> float:
         return ceiling if math.isfinite(ceiling) else 0.0
     rest = delta - thinning_total(charges)
     order = renyi_epsilon(renyi_total(charges), rest)[1] if rest > 0 else 2.0
-    return last_above(_lower_curve(charges, order, delta), delta, ceiling, inside=True)
+    return compose.last_above(_lower_curve(charges, order, delta), delta, ceiling, inside=True)
 
 
 @np.errstate(all="ignore")
@@ -63,7 +51,7 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     curves = [
         curve
         for target in {small, max((1 - alpha) / 4, 1e-9), 0.05}
-        for curve in upper_curves(charges, renyi_epsilon(renyi_total(charges), target)[1], target, renyi=True)
+        for curve in compose.upper_curves(charges, renyi_epsilon(renyi_total(charges), target)[1], target, renyi=True)
     ]
     pure, thinning = pure_total(charges), thinning_total(charges)
 
@@ -71,7 +59,7 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
         delta = thinning if x >= pure else min(1.0, *(curve(x) for curve in curves))
         return max(1 - delta - math.exp(x) * alpha, math.exp(-x) * (1 - delta - alpha)) - 1e-14
 
-    low, high = 0.0, min(pure if math.isfinite(pure) else epsilon_upper(charges, small / 1e3), 600.0)
+    low, high = 0.0, min(pure if math.isfinite(pure) else compose.epsilon_upper(charges, small / 1e3), 600.0)
     best = 0.0
     for _ in range(12):
         points = np.linspace(low, high, 17)
@@ -86,9 +74,9 @@ def _lower_curve(charges: Charges, order: float, delta: float) -> Callable[[floa
     """The same for laws that have these guarantees, from below."""
     pairs = [Pair(profile, times, curves.pure) for curves, times in charges for profile in curves.witness(order)]
     if len(pairs) == 1 and pairs[0].times == 1:
-        exact = value_of(pairs[0].profile)
+        exact = compose.value_of(pairs[0].profile)
         return lambda x: exact(x) * (1 - 1e-9)
-    return convolve(pairs, order - 1, small_mass(delta), from_below=True).delta_lower
+    return compose.convolve(pairs, order - 1, compose.small_mass(delta), from_below=True).delta_lower
 
 
 FARTHEST = 60.0
@@ -105,7 +93,7 @@ SHARP = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12)
 
 def whole_profile(charges: Charges) -> Profile:
     """delta at every x of the whole line, rounded up: the best of all routes that give one for an array of points."""
-    routes = plans(charges)
+    routes = compose.plans(charges)
     alone = [plan[0].profile for plan in routes if len(plan) == 1 and plan[0].times == 1]
     products = [plan for plan in routes if not (len(plan) == 1 and plan[0].times == 1)]
     if alone and not products:
@@ -114,7 +102,7 @@ def whole_profile(charges: Charges) -> Profile:
     with np.errstate(all="ignore"):
         orders = [renyi_epsilon(renyi, delta)[1] for delta in SHARP]
         mixtures = [
-            convolve(plan, order - 1, delta * 1e-9)
+            compose.convolve(plan, order - 1, delta * 1e-9)
             for plan in products
             for order, delta in zip(orders, SHARP, strict=True)
         ]
@@ -123,21 +111,16 @@ def whole_profile(charges: Charges) -> Profile:
     x = np.unique(
         np.concatenate([np.linspace(0.0, top, PROFILE_POINTS // 2), np.geomspace(1e-4 * top, top, PROFILE_POINTS // 2)])
     )
-    values = _least(mixtures, x)
+    least = [min((mixture.delta(float(one)) for mixture in mixtures), default=math.inf) for one in x]
     with np.errstate(all="ignore"):
-        values = np.minimum(values, thinning + by_renyi(x))
-    values = np.minimum.accumulate(values)
+        values = np.minimum.accumulate(np.minimum(least, thinning + by_renyi(x)))
 
     def half(points: Floats) -> Floats:
         chord: Floats = np.interp(np.exp(np.minimum(points, top)), np.exp(x), values) * (1 + 64 * ULP)
-        least = [profile(points) for profile in alone]
-        return np.where(points >= pure, thinning, np.min([chord, *least, np.ones(points.shape)], axis=0))
+        others = [profile(points) for profile in alone]
+        return np.where(points >= pure, thinning, np.min([chord, *others, np.ones(points.shape)], axis=0))
 
     return symmetric(half)
-
-
-def _least(mixtures: list[Mixture], x: Floats) -> Floats:
-    return np.array([min((mixture.delta(float(one)) for mixture in mixtures), default=math.inf) for one in x])
 
 
 SLACK = 1 + 2.0**-40
@@ -153,13 +136,6 @@ def scale_up(cost: float, factor: int) -> float:
     if total == float("inf"):
         raise ValueError("size is so large that nothing is promised: write size=10, for example")
     return total
-
-
-def not_proved(kind: str, size: int, pure: bool, zcdp: bool) -> ValueError:
-    """The refusal of a kind of guarantee: what of it may be asked of a group instead."""
-    ways = ["as_pure()"] * pure + ["as_zcdp()"] * zcdp + ["as_approx(1e-6)"]
-    written = " or ".join(f"guarantee.{way}.for_group({size})" for way in ways)
-    return ValueError(f"what a group is promised is not proved for {kind} itself: write {written}")
 
 
 def delta_of_group(epsilon: float, delta: float, size: int) -> float:
@@ -216,10 +192,8 @@ BITS = 128
 def of_group(guarantee: Guarantee, size: int) -> Guarantee:
     """Return what `size` people together are promised, a guarantee of the same kind; size is above 1."""
     match guarantee:
-        case PureDP(epsilon):
-            return PureDP(scale_up(epsilon, size))
-        case BoundedRange(epsilon):
-            return BoundedRange(scale_up(epsilon, size))
+        case PureDP(epsilon) | BoundedRange(epsilon):
+            return type(guarantee)(scale_up(epsilon, size))
         case ExPost(epsilon, cost):
             return ExPost(scale_up(epsilon, size), scale_up(cost, size))
         case ZCDP(rho, 0):
@@ -238,5 +212,7 @@ def of_group(guarantee: Guarantee, size: int) -> Guarantee:
                 )
             return RenyiDP(orders, epsilons)
     zcdp = guarantee.as_zcdp()
-    whole = zcdp is not None and not zcdp.delta
-    raise not_proved(type(guarantee).__name__, size, guarantee.as_pure() is not None, whole)
+    ways = ["as_pure()"] * (guarantee.as_pure() is not None) + ["as_zcdp()"] * (zcdp is not None and not zcdp.delta)
+    written = " or ".join(f"guarantee.{way}.for_group({size})" for way in (*ways, "as_approx(1e-6)"))
+    kind = type(guarantee).__name__
+    raise ValueError(f"what a group is promised is not proved for {kind} itself: write {written}")

@@ -60,7 +60,9 @@ def example(name: str) -> tuple[Any, list[str]]:
     'film 001'
     """
     check_example(name)
-    return _make_example(film_rows()), film_names()
+    library = next((one for one in FRAMES if find_spec(one)), None)
+    frame = Frame("duckdb", tuple(TYPES.values())) if library is None else Frame(library)
+    return make_frame(film_rows(), frame), film_names()
 
 
 def write_example(folder: str, name: str) -> tuple[str, str]:
@@ -103,13 +105,17 @@ def film_rows() -> dict[str, list[Any]]:
     stream = Seeded(SEED)
     home, second = _places(_uniform(stream, USERS)), _places(_uniform(stream, USERS))
     travels = _uniform(stream, USERS) < TRAVELLERS
-    age = _ages(_uniform(stream, USERS), _uniform(stream, USERS))
-    user = np.concatenate([np.arange(USERS), _busy(_uniform(stream, ROWS - USERS))])
-    rank = _ranks(_uniform(stream, ROWS))
+    one, other = _uniform(stream, USERS), _uniform(stream, USERS)
+    age = 16 + (75 * one * (1 + other) / 2).astype(np.int64)  # up to 90, the young more often
+    draws = _uniform(stream, ROWS - USERS)  # some people come far more often; a square root is the same everywhere
+    user = np.concatenate([np.arange(USERS), (USERS * draws * np.sqrt(draws)).astype(np.int64)])
+    shares = np.cumsum(1 / np.arange(1, FILMS + 1))  # the n-th film is watched in proportion to 1/n
+    rank = np.searchsorted(shares[:-1] / shares[-1], _uniform(stream, ROWS), side="right")
     away = travels[user] & (_uniform(stream, ROWS) < 1 / 3)
     country = np.where(away, second[user], home[user])
     week = 1 + (52 * _uniform(stream, ROWS)).astype(np.int64)
-    stars = _stars(rank, _uniform(stream, ROWS))
+    liked = 2.5 + (rank * 7 % 11) / 5  # some films more than others, whatever their popularity
+    stars = np.clip(np.floor(liked + 2.5 * (_uniform(stream, ROWS) - 0.5) + 0.5), 1, 5).astype(np.int64)
     names, places = film_names(), list(COUNTRIES)
     order = np.argsort(_uniform(stream, ROWS), kind="stable")
     return {
@@ -127,33 +133,6 @@ def _uniform(stream: Seeded, number: int) -> Floats:
     return (stream.words(number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _busy(draws: Floats) -> Indices:
-    """People by their number, some far more often than others. A square root is the same on every machine."""
-    return (USERS * draws * np.sqrt(draws)).astype(np.int64)
-
-
 def _places(draws: Floats) -> Indices:
     """Countries by their number."""
     return np.searchsorted(np.cumsum(list(COUNTRIES.values()))[:-1], draws, side="right")
-
-
-def _ages(one: Floats, other: Floats) -> Indices:
-    """From 16 to 90, the young more often."""
-    return 16 + (75 * one * (1 + other) / 2).astype(np.int64)
-
-
-def _ranks(draws: Floats) -> Indices:
-    """Films by their popularity: the n-th is watched in proportion to 1/n."""
-    shares = np.cumsum(1 / np.arange(1, FILMS + 1))
-    return np.searchsorted(shares[:-1] / shares[-1], draws, side="right")
-
-
-def _stars(rank: Indices, draws: Floats) -> Indices:
-    """Some films are liked more than others, whatever their popularity."""
-    liked = 2.5 + (rank * 7 % 11) / 5
-    return np.clip(np.floor(liked + 2.5 * (draws - 0.5) + 0.5), 1, 5).astype(np.int64)
-
-
-def _make_example(columns: dict[str, list[Any]]) -> Any:
-    library = next((one for one in FRAMES if find_spec(one)), None)
-    return make_frame(columns, Frame("duckdb", tuple(TYPES.values())) if library is None else Frame(library))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from shortlist.query import Query
 from shortlist.release import NOTHING_ELSE, Extras, GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import GroupedScores, Pick, Scores, as_scores, check_smallest
+
+if TYPE_CHECKING:
+    from shortlist.sources import Series, Table
 
 FEWEST_GUARDED, MOST_GUARDED = 8, 100
 """Items of a guarded list: one-shot is as good for fewer, and for more the junk takes long to count."""
@@ -147,9 +150,10 @@ def choose_method(request: Request) -> tuple[str, str]:
     pure, many = isinstance(budget, PureDP), "for an ordered list of this length"
     if request.gaps:
         return "gaps", "gaps were requested, and a pure budget releases them with the list at no extra cost"
-    if _favours_histogram(request):
+    most = request.most if request.public and (request.ordered or request.values) else None
+    if most is not None and request.size >= histogram_from(most, pure=pure, values=request.values):
         return "histogram", (
-            f"NoisyHistogram: each user counts for at most {request.most} items, so noise on every count is "
+            f"NoisyHistogram: each user counts for at most {most} items, so noise on every count is "
             f"smaller than noise for {k} selected items; order and values cost nothing extra"
         )
     if request.values:
@@ -200,32 +204,22 @@ def _choose_unlisted(request: Request) -> tuple[str, str]:
         return "names-choice", (
             f"NamesChoice, because no public list was given: a tenth of the budget chooses between {heights}"
         )
-    if k == 1:
-        return "limited-domain", "LimitedDomainTopK, the default for one item if no public list was given"
-    if request.ordered:
-        return "limited-domain", "LimitedDomainTopK, the default for an ordered list if no public list was given"
+    if k == 1 or request.ordered:
+        wanted = "one item" if k == 1 else "an ordered list"
+        return "limited-domain", f"LimitedDomainTopK, the default for {wanted} if no public list was given"
     return "limited-domain", (
         "LimitedDomainTopK, because k is too large for sets. Counting rows with sl.count lowers the threshold"
     )
 
 
-def _favours_histogram(request: Request) -> bool:
-    """Return whether noise on every capped count is smaller than what an order, or values, cost by selection.
-
-    Values are measured with noise for k counts there. An order costs exponential noise of scale k R / epsilon,
-    against Laplace noise of scale m Delta / epsilon; beyond pure budgets Gumbel noise of variance
-    pi^2 k R^2 / (48 rho), against Gaussian noise of m Delta^2 / (2 rho). For a set alone selection needs less.
-    """
-    if request.most is None or not request.public or not (request.ordered or request.values):
-        return False
-    pure = isinstance(request.budget, PureDP)
-    return request.size >= histogram_from(request.most, pure=pure, values=request.values)
-
-
 def histogram_from(most: int, *, pure: bool, values: bool = False) -> int:
     """Return the least k for which a noisy histogram answers, if a user counts for `most` items (Algorithm 222).
 
-    With values k >= m; for an order k >= sqrt(2) m under a pure budget and k >= 8 m / 3 under others.
+    From there on noise on every capped count is smaller than what an order, or values, cost by selection. Values are
+    measured with noise for k counts there: k >= m. An order costs exponential noise of scale k R / epsilon, against
+    Laplace noise of scale m Delta / epsilon: k >= sqrt(2) m. Beyond pure budgets it costs Gumbel noise of variance
+    pi^2 k R^2 / (48 rho), against Gaussian noise of m Delta^2 / (2 rho): k >= 8 m / 3. For a set alone selection
+    needs less.
     """
     if values:
         return most
@@ -329,27 +323,6 @@ def quote_query(query: Query, *, header: bool) -> tuple[Plan, int | None]:
     return plan, data.size
 
 
-class Data(Protocol):
-    """What a query is about, before it is read."""
-
-    @property
-    def size(self) -> int | None:
-        """How many candidates there are, where that is public and known by the arguments alone."""
-
-    @property
-    def note(self) -> str:
-        """What a ledger notes beside the table and its columns."""
-
-    def preview(self) -> Scores | GroupedScores | Facts | None:
-        """What is public by the arguments alone; None if these do not tell what it costs."""
-
-    def schema(self) -> Scores | GroupedScores:
-        """All that is public, by the names and types of columns too."""
-
-    def read(self, progress: Callable[[float], None] | None) -> Any:
-        """The scores."""
-
-
 @dataclass(frozen=True, slots=True)
 class InMemory:
     """Scores that are there already: of one list, or of groups."""
@@ -358,22 +331,6 @@ class InMemory:
 
     size = None
     note = ""
-
-    @classmethod
-    def of(cls, query: Query) -> InMemory:
-        source, written = query.source, query.written
-        scores: Scores | GroupedScores
-        if isinstance(source, list | tuple) and source and isinstance(source[0], Scores | list | tuple | np.ndarray):
-            scores = GroupedScores._of_vectors(source, query.parallel, written)  # type: ignore[arg-type]
-        elif query.parallel:
-            raise TypeError("parallel is for a list of score lists: leave it out")
-        elif not isinstance(source, GroupedScores):
-            scores = as_scores(source, **written)
-        elif written:
-            raise TypeError(f"{', '.join(written)}: already said by the scores of the groups; give it to count")
-        else:
-            scores = source
-        return cls(scores if query.largest else scores._negate())
 
     def preview(self) -> Scores | GroupedScores:
         return self.scores
@@ -384,17 +341,30 @@ class InMemory:
         return self.scores
 
 
+Data: TypeAlias = "InMemory | Table | Series"
+"""What a query is about. `preview` tells what is public by the arguments alone, `schema` what is by the names and types
+of columns too, and `read` reads the scores. `size` is how many candidates there are, where the arguments tell it."""
+
+
 def open_query(query: Query) -> tuple[Data, base.Budget]:
     """Return (what it is about, what it may cost: where a ledger has a hair less than that, what it has)."""
-    ledger = query.ledger
+    ledger, source, written = query.ledger, query.source, query.written
     base.check_ledger(ledger)
+    is_list = not query.is_table and isinstance(source, list | tuple) and len(source) > 0
+    has_lists = is_list and isinstance(source[0], Scores | list | tuple | np.ndarray)
+    if query.parallel and not has_lists:
+        raise TypeError("parallel is for a list of score lists: leave it out")
     data: Data
     if query.is_table:
-        data = lazy_import("shortlist.sources", "Values" if query.call == "quantile" else "Table").of(query)
-        if query.parallel:
-            raise TypeError("parallel is for a list of score lists: leave it out")
+        data = lazy_import("shortlist.sources", "open_source")(query)
+    elif has_lists:
+        data = InMemory(GroupedScores._of_vectors(source, query.parallel, written))  # type: ignore[arg-type]
+    elif isinstance(source, GroupedScores) and written:
+        raise TypeError(f"{', '.join(written)}: already said by the scores of the groups; give it to count")
     else:
-        data = InMemory.of(query)
+        data = InMemory(source if isinstance(source, GroupedScores) else as_scores(source, **written))
+    if isinstance(data, InMemory) and not query.largest:
+        data = InMemory(data.scores._negate())
     budget: base.Budget
     if query.delta is None and query.call != "keys":
         budget = base.check_budget(query.epsilon, query.budget)
@@ -467,10 +437,14 @@ class Plan:
         named = scores._name([Pick(n, outcome.indices or (), outcome.by_weight) for n, outcome in enumerate(drawn)])
         listed = [n for n, names in enumerate(named) if scores.public_groups or names]
         keys = scores.groups if scores.public_groups else scores._names.keys(listed)
-        releases = {
-            key: self._release_group(scores, n, ks[n], drawn[n], named[n], secure=random.secure)
-            for key, n in zip(keys, listed, strict=True)
-        }
+        releases = {}
+        for key, n in zip(keys, listed, strict=True):
+            choice, part, items = self.choices[ks[n]], scores._group(n), None if drawn[n].indices is None else named[n]
+            cost = choice.mechanism._privacy_cost(part)
+            release = choice.mechanism._make_release(part, drawn[n], items, cost, secure=random.secure)
+            frame = scores._frame  # of the whole table: one list has no columns of the key
+            frame = release.frame if frame is None else Frame(frame.engine, frame.types[len(scores.by) :])
+            releases[key] = self.present(replace(release, frame=frame, guarantee=self.share), choice, ks[n])
         mechanism, why, *_ = self.first
         return GroupedRelease(
             releases=releases,
@@ -489,26 +463,6 @@ class Plan:
             frame=scores._frame if scores.by else None,
             item_columns=scores._template.columns,
         )
-
-    def _release_group(
-        self,
-        scores: GroupedScores,
-        n: int,
-        k: int | None,
-        outcome: base.Outcome,
-        names: list[Hashable],
-        *,
-        secure: bool,
-    ) -> Release:
-        """Return the release of a group, once its winners are named."""
-        choice, items = self.choices[k], None if outcome.indices is None else names
-        part = scores._group(n)
-        release = choice.mechanism._make_release(
-            part, outcome, items, choice.mechanism._privacy_cost(part), secure=secure
-        )
-        frame = scores._frame  # of the whole table: one list has no columns of the key
-        frame = release.frame if frame is None else Frame(frame.engine, frame.types[len(scores.by) :])
-        return self.present(replace(release, frame=frame, guarantee=self.share), choice, k)
 
     def present(self, release: Release, choice: Choice, k: int | None) -> Release:
         """Return what is shown of one list: with the reason, and without what was not asked for.
@@ -630,25 +584,23 @@ def warn(plan: Plan) -> None:
     epsilon = 0.0 if plan.query.allow_large else as_epsilon(plan.guarantee)
     delta = getattr(plan.share, "delta", 0.0) if plan.first.names_from_data else 0.0
     if delta > LARGE_DELTA:
-        text = Text(
+        _warn(
             f"$delta={delta:g} lets one person's own item out with that chance; "
             "write a delta well below one over the number of people"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
     if epsilon > ABSURD_EPSILON:
-        text = Text(
+        _warn(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
             "and write a smaller one; or allow_large=True if the data are public or made up"
         )
-        warnings.warn(PrivacyWarning(text), stacklevel=_external_stacklevel())
 
 
-def _external_stacklevel() -> int:
-    """Return the `stacklevel` of a warning of the caller that points to the line which called the package."""
-    frame, calls = sys._getframe(1), 1
+def _warn(text: str) -> None:
+    """Warn of the line that called the package."""
+    frame, calls = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
         frame, calls = frame.f_back, calls + 1
-    return calls
+    warnings.warn(PrivacyWarning(Text(text)), stacklevel=calls)
 
 
 def drop_below(release: Release, at_least: float) -> Release:

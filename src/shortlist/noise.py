@@ -76,7 +76,10 @@ def piecewise_noise(
     heights = [Fraction(0)]
     for (left, right), fall in zip(pairwise(at), slope, strict=False):
         heights.append(heights[-1] + fall * (right - left))
-    return _kind(name, tuple(zip(at, slope, heights, strict=True)))
+    pieces = tuple(zip(at, slope, heights, strict=True))
+    laws = (_log_survival, _log_cdf, _log_density, _decay, _quantile, _exact_quantile)
+    parts: dict[str, Any] = {law.__name__[1:]: _Part(pieces, law) for law in laws}
+    return Noise(name, kinks=tuple(map(float, at)), **parts)
 
 
 def rationals(name: str, values: Sequence[int | float | Fraction]) -> list[Fraction]:
@@ -89,19 +92,6 @@ def rationals(name: str, values: Sequence[int | float | Fraction]) -> list[Fract
 
 Piece = tuple[Fraction, Fraction, Fraction]
 """Where a piece starts, its slope, and ln S at its start."""
-
-
-def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
-    return Noise(
-        name,
-        _Part(pieces, _log_survival),
-        _Part(pieces, _log_cdf),
-        _Part(pieces, _log_density),
-        _Part(pieces, _decay),
-        _Part(pieces, _quantile),
-        _Part(pieces, _exact_quantile),
-        kinks=tuple(float(start) for start, _, _ in pieces),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +115,12 @@ def _floats(pieces: tuple[Piece, ...], *, steep: bool = False) -> tuple[Floats, 
 def _log_survival(pieces: tuple[Piece, ...], x: Floats) -> Floats:
     start, slope, height = _floats(pieces)
     piece = np.maximum(np.searchsorted(start, x, side="right") - 1, 0)
-    result: Floats = np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
-    return result
+    return np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
 
 
 def _log_cdf(pieces: tuple[Piece, ...], x: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        result: Floats = np.log(-np.expm1(_log_survival(pieces, x)))
-    return result
+        return np.log(-np.expm1(_log_survival(pieces, x)))
 
 
 def _log_density(pieces: tuple[Piece, ...], x: Floats) -> Floats:
@@ -150,8 +138,7 @@ def _decay(pieces: tuple[Piece, ...], x: Floats) -> Floats:
 def _inverse(pieces: tuple[Piece, ...], log: Floats) -> Floats:
     start, slope, height = _floats(pieces, steep=True)
     piece = np.searchsorted(-height, -log, side="right") - 1
-    result: Floats = start[piece] + (log - height[piece]) / slope[piece]
-    return result
+    return start[piece] + (log - height[piece]) / slope[piece]
 
 
 def _quantile(pieces: tuple[Piece, ...], words: Words, level: Indices | int) -> tuple[Floats, Floats]:
@@ -170,17 +157,12 @@ def _exact_quantile(pieces: tuple[Piece, ...], v: int, bits: int) -> arb:
     if v == 0:
         return infinite(+1)
     log, steep = dyadic(v, bits).log(), [piece for piece in pieces if piece[1] < 0]
-    for piece in reversed(steep[1:]):
-        if log <= ball(piece[2]):
-            return _on_piece(piece, log)
-        if not log > ball(piece[2]):
-            return arb("nan")
-    return _on_piece(steep[0], log)
-
-
-def _on_piece(piece: Piece, log: arb) -> arb:
-    left, fall, top = piece
-    return ball(left) + (log - ball(top)) / ball(fall)
+    for left, fall, top in reversed(steep):
+        if log <= ball(top) or top == steep[0][2]:
+            return ball(left) + (log - ball(top)) / ball(fall)
+        if not log > ball(top):
+            break
+    return arb("nan")
 
 
 FINEST = Fraction(1, 2**30)
@@ -235,6 +217,8 @@ def custom_noise(
     >>> custom_noise(lambda x: -((1 + x.exp()).log()), low=-4, high=12, name="nearly logistic")
     <noise nearly logistic>
     """
+    from flint import ctx
+
     (first, last), (most,) = rationals("low and high", [low, high]), rationals("lipschitz", [lipschitz])
     if not first < last:
         raise ValueError("low must be below high: the code is read between them")
@@ -244,20 +228,13 @@ def custom_noise(
         raise ValueError("lipschitz must be above 0: the bound on how steeply ln P(N > x) falls, for example 1")
     step = (last - first) / (knots - 1)
     places = [first + j * step for j in range(knots)]
-    slopes = _slopes(log_survival, places, step * most)
+    with ctx.workprec(BITS):
+        heights = [_height(log_survival, place) for place in places]
+        falls = [(after - before) / ball(step * most) for before, after in pairwise(heights)]
+        slopes = [_slope(fall, at) for fall, at in zip(falls, places, strict=False)]
     if slopes[-1] == 0:
         raise ValueError("log_survival must fall before high: its last slope goes on for ever. Choose a larger high")
     return piecewise_noise([place * most for place in places], [*slopes, slopes[-1]], name=name)
-
-
-def _slopes(log_survival: Callable[[arb], arb], places: list[Fraction], step: Fraction) -> list[Fraction]:
-    """The slopes between the knots of the stretched noise, rounded, in [-1, 0]."""
-    from flint import ctx
-
-    with ctx.workprec(BITS):
-        heights = [_height(log_survival, place) for place in places]
-        falls = [(after - before) / ball(step) for before, after in pairwise(heights)]
-        return [_slope(fall, at) for fall, at in zip(falls, places, strict=False)]
 
 
 def _height(log_survival: Callable[[arb], arb], place: Fraction) -> arb:

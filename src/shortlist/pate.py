@@ -67,23 +67,19 @@ class Book:
             if self.teachers not in (None, teachers):
                 raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
             if self.asked == self.queries:
-                price, spent = (self.cost(one) for one in (1, self.asked))
-                raise privacy.BudgetExceeded(_balance(price), _balance(spent), _balance(ZCDP(0.0)))
+                costs = (self.cost(queries) for queries in (1, self.asked, 0))
+                price, spent, left = (privacy.Balance(None, one.rho, None, one.delta) for one in costs)
+                raise privacy.BudgetExceeded(price, spent, left)
             if ledger is not None:
                 ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
             self.teachers = teachers
             self.asked += 1
 
 
-def _balance(cost: ZCDP) -> privacy.Balance:
-    return privacy.Balance(None, cost.rho, None, cost.delta)
-
-
 class _Teachers:
     """Queries to teachers: their number and their cost are fixed when it is made."""
 
     __slots__ = ("_book",)
-
     _book: Book
 
     neighbours: ClassVar[str] = "replace"
@@ -123,8 +119,7 @@ class _Teachers:
 
     def _ask(self, votes: object, rng: Source | None, ledger: Ledger | None, purpose: str) -> base.Draws:
         """Answer one query, once it is charged."""
-        ballots = self._ballots(votes)
-        source = base.check_source(rng)
+        ballots, source = self._ballots(votes), base.check_source(rng)
         self._book.charge(len(ballots), ledger, repr(self), purpose)
         with np.errstate(all="ignore"):
             return self._draw(ballots, source, 1)
@@ -135,7 +130,7 @@ class _Teachers:
         With several labels `chosen` has two columns: how many labels, and whether they have passed the test.
         """
         ballots, source = self._ballots(votes), base.check_source(rng)
-        return self._draw(ballots, source, base.check_draws(draws))
+        return self._draw(ballots, source, base.check_whole("draws", draws, "draws=1000"))
 
 
 NOBODY = -1
@@ -227,7 +222,7 @@ class MultiLabelPATE(_Teachers):
             if self.k is None:
                 for_test = base.part_of(self.rho, share / 2)
                 self._gap = epsilon_of_a_round(1, ZCDP(for_test))
-            self._test = GaussianTest(rate_below(for_test, 2), quantile_above(own), 2)
+            self._test = GaussianTest(rate_below(for_test, 4), quantile_above(own), 2)
             cost = ZCDP(up(2 * self._test.rate**2), own)
             cost = cost if self._gap is None else privacy.compose(BoundedRange(self._gap), cost)
         self._book = Book(cost, total, number_of)
@@ -249,9 +244,8 @@ class MultiLabelPATE(_Teachers):
     @property
     def _scale(self) -> Fraction:
         """Of the noise on the gaps, which one teacher moves by up to 2 either way."""
-        if self.sigma_1 is not None:
-            return Fraction(self.sigma_1)
-        assert self._gap is not None
+        if self._gap is None:
+            return Fraction(self.sigma_1 or 0)
         return 4 / Fraction(self._gap)
 
     def __repr__(self) -> str:
@@ -363,8 +357,13 @@ class PATE(_Teachers):
             self.sigma = number("sigma", sigma, above=True)
         else:
             whole, total, number_of = _check_totals(rho, delta, queries, epsilon, Fraction(1))
-            if noise == "gaussian":
-                self.sigma = _sigma_above(base.part_of(whole, Fraction(1, number_of)))
+            if noise == "gaussian":  # the least deviation s, or nearly, with 1 / s^2 <= rho
+                share = base.part_of(whole, Fraction(1, number_of))
+                if not share:
+                    raise ValueError("rho is too small to be shared by so many queries: write a larger rho")
+                self.sigma = 1 / math.sqrt(share)
+                while 1 / Fraction(self.sigma) ** 2 > Fraction(share):
+                    self.sigma = math.nextafter(self.sigma, math.inf)
         if self.sigma is not None:  # a vote that is replaced moves two counts by one, their vector by sqrt(2)
             query = stable.cost_of_noise(1 / Fraction(self.sigma) ** 2)
             self.rho, self._book = up(number_of * Fraction(query.rho)), Book(query, total, number_of)
@@ -428,16 +427,6 @@ def _check_delta(delta: object, queries: object) -> tuple[float, int]:
     return total, number_of
 
 
-def _sigma_above(rho: float) -> float:
-    """The least float s, or nearly, with 1 / s^2 <= rho."""
-    if not rho:
-        raise ValueError("rho is too small to be shared by so many queries: write a larger rho")
-    s = 1 / math.sqrt(rho)
-    while 1 / Fraction(s) ** 2 > Fraction(rho):
-        s = math.nextafter(s, math.inf)
-    return s
-
-
 def _as_array(votes: object, dimensions: int, what: str) -> Indices:
     """Return whole numbers in the shape asked for; what is not whole becomes `NOBODY`.
 
@@ -448,9 +437,8 @@ def _as_array(votes: object, dimensions: int, what: str) -> Indices:
     ballots = attempt(lambda: np.asarray(votes), ValueError, f"votes must be as many for every teacher: {what}")
     if ballots.ndim != dimensions or not ballots.size:
         raise ValueError(f"votes must have {dimensions} dimension{'s' * (dimensions > 1)} and not be empty: {what}")
-    if ballots.dtype == object and all(
-        isinstance(vote, int | float | np.integer | np.floating) for vote in ballots.flat
-    ):
+    kinds = int | float | np.integer | np.floating
+    if ballots.dtype == object and all(isinstance(vote, kinds) for vote in ballots.flat):
         # an integer beyond 64 bits is among them; a comparison with NaN is false
         valid = [vote if abs(vote) < MANY else NOBODY for vote in ballots.flat]
         ballots = np.array(valid, float).reshape(ballots.shape)

@@ -19,10 +19,11 @@ from shortlist.accounting.guarantees import (
     compose,
 )
 from shortlist.ledger.chain import ApprovalNeeded, LedgerError, OutcomeUnknown
-from shortlist.ledger.filter import Balance, BudgetExceeded, Standing
+from shortlist.ledger.filter import Balance, BudgetExceeded
 from shortlist.ledger.ledger import Ledger, Receipt, Reservation
 
 if TYPE_CHECKING:
+    from shortlist.pages.standing import Standing
     from shortlist.tuned import Binomial, Capped, Mixed, NegativeBinomial, Poisson, Tuned
 
 __all__ = [
@@ -60,10 +61,10 @@ _TUNING = ("Binomial", "Capped", "Mixed", "NegativeBinomial", "Poisson", "Tuned"
 
 
 def __getattr__(name: str) -> object:
-    """Return a class of tuning, whose module no release stands on: it is loaded when it is asked for."""
-    if name not in _TUNING:
+    """Return a class of a module that no release stands on: it is loaded when it is asked for."""
+    if name not in (*_TUNING, "Standing"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return lazy_import("shortlist.tuned", name)
+    return lazy_import("shortlist.tuned" if name in _TUNING else "shortlist.pages.standing", name)
 
 
 def __dir__() -> list[str]:

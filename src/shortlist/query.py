@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from shortlist._arrays import check_flag
-from shortlist._runtime import set_fields
-from shortlist._text import other_word
+from shortlist._runtime import lazy_import, set_fields
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
 from shortlist.scores import ScoresOptions
@@ -42,11 +41,13 @@ class Option(NamedTuple):
     check: Check | None
     own: Mapping[str, Any]
     """The default in a function that has another one."""
+    lasting: bool
+    """Whether `shortlist.toml` may say it: where things are, never what is asked of them or spent."""
 
 
 def _option(part: Part, calls: str, help: str, default: Any = None, check: Check | None = None, **own: Any) -> Any:
-    said = {"part": part, "calls": tuple(calls.split()), "help": help, "check": check, "own": own}
-    return field(default=default, metadata=said)
+    said = {"part": part, "calls": tuple(calls.split()), "help": help, "check": check}
+    return field(default=default, metadata={**said, "lasting": own.pop("lasting", False), "own": own})
 
 
 def check_progress(name: str, progress: Any) -> Any:
@@ -75,12 +76,12 @@ class Query:
     q: float | Fraction | Iterable[float | Fraction] = _option("plan", "quantile", "Which quantiles, from 0 to 1.", 0.5)
     parallel: bool = _option("plan", "top_k", "Whether no user is in two of several lists.", False, check_flag)
 
-    user: str | None = _option("table", ALL, "The column of users.")
+    user: str | None = _option("table", ALL, "The column of users.", lasting=True)
     item: str | Iterable[str] | None = _option(
-        "table", f"{LISTS} keys", "The column of items; several make one candidate."
+        "table", f"{LISTS} keys", "The column of items; several make one candidate.", lasting=True
     )
     candidates: object = _option("table", LISTS, "The public list of items; None takes them from the data.")
-    value: str | None = _option("table", f"{LISTS} quantile", "The column of numbers or dates.")
+    value: str | None = _option("table", f"{LISTS} quantile", "The column of numbers or dates.", lasting=True)
     clip: tuple[float, float] | None = _option("table", LISTS, "The least and the most one user adds to one item.")
     most: int | None = _option("table", f"{LISTS} keys", "For how many items each user counts, at most.")
     where: str | None = _option("table", f"{LISTS} keys", "Which rows count, as text.")
@@ -93,7 +94,7 @@ class Query:
     per_user: PerUser = _option("table", "quantile", "What several rows of one user count for.", "share")
     memory: str | None = _option("table", ALL, "How much memory to use for files before going to disk.")
     multiline: bool = _option("table", ALL, "Whether quoted fields of a CSV file may hold line breaks.", False)
-    separator: str | None = _option("table", ALL, "What stands between the fields of a CSV file.")
+    separator: str | None = _option("table", ALL, "What stands between the fields of a CSV file.", lasting=True)
     progress: Callable[[float], None] | None = _option(
         "table", ALL, "A function that is given the share of the rows that were read.", check=check_progress
     )
@@ -105,7 +106,7 @@ class Query:
     monotone: bool = _option("scores", LISTS, "Whether one user moves all scores the same way.", False)
     neighbours: Neighbours = _option("scores", LISTS, 'What "one user" means: added or replaced.', "add-remove")
     public: bool | None = _option("scores", LISTS, "Whether the list of candidates is public.")
-    unit: str = _option("scores", ALL, "What one user is, for the record.", "user")
+    unit: str = _option("scores", ALL, "What one user is, for the record.", "user", lasting=True)
 
     epsilon: float | None = _option("plan", ALL, "What it may cost, as epsilon.")
     delta: float | None = _option("plan", ALL, "The delta beside epsilon; needed where the data name the items.")
@@ -121,7 +122,7 @@ class Query:
 
     allow_large: bool = _option("charge", ALL, "Do not warn of an epsilon above 30.", False, check_flag)
     rng: Source | None = _option("charge", ALL, "None is the secure source of randomness.")
-    ledger: Ledger | None = _option("charge", ALL, "The ledger, charged before a row is read.")
+    ledger: Ledger | None = _option("charge", ALL, "The ledger, charged before a row is read.", lasting=True)
     purpose: str = _option("charge", ALL, "What the ledger notes.", "")
 
     def __post_init__(self) -> None:
@@ -205,5 +206,5 @@ def _unknown(name: str) -> TypeError:
     calls = OPTIONS[name].calls if name in OPTIONS else ()
     if "top_k" in calls and "select" not in calls:
         return bad_type(f"{name} is not for select, which releases one winner: write top_k(..., ${name}=...)")
-    near = other_word(name, [one.name for one in options_of("top_k")])
+    near = lazy_import("shortlist.pages.calls", "other_word")(name, [one.name for one in options_of("top_k")])
     return TypeError(f"{name} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")

@@ -7,7 +7,7 @@ import enum
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -15,39 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from shortlist._arrays import Frame, find_frame_library
-from shortlist._runtime import forward, lazy_import, refuse_changes, replace_fields
-from shortlist._text import LEAD, NOISY, OVER, as_texts, terminal_safe, text_table
+from shortlist._runtime import forward, lazy_import, refuse_changes, replace_fields, set_fields
 from shortlist.accounting.guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, EndedGaps, Margin, ThresholdGaps, UpperBound, check_measurements
 from shortlist.sampling.entropy import SECURE, Source, WordStream, shuffle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shortlist.accounting.guarantees import Guarantee
-    from shortlist.estimates import LowerBound
     from shortlist.ledger.ledger import Receipt
+    from shortlist.utility.estimates import (
+        Answer,
+        ChainedGaps,
+        EndedGaps,
+        LowerBound,
+        Margin,
+        ThresholdGaps,
+        UpperBound,
+    )
 
-NUMBER_COLUMNS = ("rank", "q", "value", "margin", "gap")
-"""The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
-
-
-def own_names(names: Sequence[str], taken: Collection[str], prefix: str) -> list[str]:
-    """Return the names of columns, those that are ours or taken with a prefix."""
-    own: list[str] = []
-    for column in names:
-        name = column
-        while name in (*NUMBER_COLUMNS, *taken, *own):
-            name = f"{prefix} {name}"
-        own.append(name)
-    return own
-
-
-def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    """The parts of each item under the names of their columns, which are none of ours."""
-    return {name: [item[n] for item in items] for n, name in enumerate(own_names(names, (), "item"))}
-
-
+ESTIMATES = "shortlist.utility.estimates"
+"""What gaps say about scores. It is loaded when somebody asks."""
 REFUSED = (
     "this release was pickled by another version of shortlist, whose pickles may hold private data: read it with that "
     "version, and keep releases with release.save() instead"
@@ -71,9 +59,7 @@ def mark_pickles(kind: Any) -> None:
     def set_state(self: Any, read: object) -> None:
         match read:
             case (str(form), dict(content)) if form == PICKLED and set(content) == set(names):
-                for name, value in content.items():
-                    object.__setattr__(self, name, value)
-                self.__post_init__()
+                set_fields(self, **content).__post_init__()
             case _:
                 raise ValueError(REFUSED)
 
@@ -83,20 +69,16 @@ def mark_pickles(kind: Any) -> None:
 class OfAnotherVersion:
     """In place of a class that has moved: a pickle that asks for it is an old one."""
 
-    def __new__(cls) -> NoReturn:
+    def __new__(cls, *_: object) -> NoReturn:
         raise ValueError(REFUSED)
 
-    def __setstate__(self, state: object) -> NoReturn:
-        raise ValueError(REFUSED)
+    __setstate__ = __new__
 
 
-def refuse_old_pickles() -> None:
-    """Let a pickle find the guarantees of 0.1.0 where they were, or it would end before anybody could say why."""
-    place = ModuleType("shortlist.privacy.guarantees", "Where guarantees stood in 0.1.0.")
-    for name in ("ApproxDP", "Composition", "PureDP", "ZCDP"):
-        setattr(place, name, OfAnotherVersion)
-    sys.modules.setdefault(place.__name__, place)
-
+# a pickle finds the guarantees of 0.1.0 where they were, or it would end before anybody could say why
+_OLD = ModuleType("shortlist.privacy.guarantees", "Where guarantees stood in 0.1.0.")
+_OLD.__dict__.update(dict.fromkeys(("ApproxDP", "Composition", "PureDP", "ZCDP"), OfAnotherVersion))
+sys.modules.setdefault(_OLD.__name__, _OLD)
 
 PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None)))
 
@@ -125,7 +107,8 @@ def plain_label(label: Any) -> Hashable:
     if isinstance(label, memoryview):
         return label.tobytes()
     if isinstance(label, np.generic):
-        return _of_numpy(label)
+        value = label if isinstance(label, np.datetime64 | np.timedelta64) else label.item()
+        return value if isinstance(value, np.generic) else plain_label(value)  # times own their bytes: they stay
     own = next((way for kind, way in OWN.items() if isinstance(label, kind)), None)
     if own is not None:
         return own(label)
@@ -135,14 +118,6 @@ def plain_label(label: Any) -> Hashable:
     if library == "pandas" and isinstance(label, datetime.datetime) and getattr(label, "nanosecond", 1) == 0:
         return label.to_pydatetime()  # type: ignore[attr-defined, no-any-return]
     return label  # type: ignore[no-any-return]
-
-
-def _of_numpy(label: np.generic) -> Hashable:
-    """Times stay numpy's: they own their bytes, and nanoseconds have no equal."""
-    if isinstance(label, np.datetime64 | np.timedelta64):
-        return label
-    value = label.item()
-    return label if isinstance(value, np.generic) else plain_label(value)
 
 
 def type_key(label: Any) -> Hashable:
@@ -251,13 +226,6 @@ def undo_negation(extras: Extras) -> Extras:
     return replace(extras, values=values, soft_max=None, soft_min=soft_min, largest=False)
 
 
-FIGURES = (*NUMBER_COLUMNS, LEAD, OVER)
-"""Columns of numbers, as they are shown."""
-SHOWN = 12
-"""Groups that are printed; all of them are in `to_frame()`."""
-SEEDED = "  [seeded randomness: for tests, not private]"
-
-
 class Readable:
     """What a release of one list and one of many groups have in common: how they are compared, shown and stored.
 
@@ -277,12 +245,8 @@ class Readable:
         secure: bool
         frame: Frame | None
 
-        def columns(self) -> dict[str, list[Any]]: ...
         def __len__(self) -> int: ...
-        @classmethod
-        def _read(cls, text: object) -> Self: ...
-        def _identity(self) -> Hashable: ...
-        def _lists(self) -> list[Release]: ...
+        def __iter__(self) -> Iterator[Hashable]: ...
 
     def _page(self, module: str, name: str, *arguments: Any) -> Any:
         return lazy_import(f"shortlist.pages.{module}", name)(self, *arguments)
@@ -338,7 +302,8 @@ class Readable:
         ValueError
             in one sentence, for a text that is no release, is damaged, or is of a version that is not known here.
         """
-        return cls._read(text)
+        release: Self = lazy_import("shortlist.release_io", "read_release")(cls, text)
+        return release
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file for `load`: whole or not at all, and a new one for its owner alone."""
@@ -373,27 +338,24 @@ class Readable:
         """
         self._page("release_page", "write_release", path, title)
 
+    def columns(self) -> dict[str, list[Any]]:
+        """The released table, column by column; of groups, those of the key first."""
+        return dict(self._page("texts", "columns_of"))
+
     def texts(self, most: int | None = None) -> dict[str, list[str]]:
         """The table as a person reads it: numbers to six digits or with their margin, labels fit for a terminal.
 
         Of groups, only the first `most` if given.
         """
-        lists = self._lists()
-        noisy = () if any(one.q is not None for one in lists) else NOISY
-        return dict(
-            lazy_import("shortlist.pages.summary", "leads_named")(as_texts(self._first(most).columns(), noisy), lists)
-        )
+        return dict(self._page("texts", "texts_of", most))
 
     def line(self) -> str:
         """Guarantee, unit of privacy and mechanism, in one line; of groups the guarantee in all of them together."""
-        unit = f"{self.guarantee} for one {self.unit} ({self.neighbours}){self._where()} by {self.mechanism}"
-        return terminal_safe(unit + ("" if self.secure else SEEDED))
+        return str(self._page("texts", "line_of"))
 
     def lines(self, columns: dict[str, list[str]] | None = None, remarks: Iterable[str] | None = None) -> str:
         """A table of these texts, a summary, `remarks`, and one line: guarantee, mechanism, unit."""
-        table = [text_table(columns or self.texts(SHOWN), self._figures()), *([] if columns else self._more())]
-        said = self.remarks if remarks is None else remarks
-        return "\n".join([*table, "", self.summary, *said, self.line(), *self._notes()])
+        return str(self._page("texts", "lines_of", columns, remarks))
 
     def __str__(self) -> str:
         return self.lines()
@@ -402,27 +364,7 @@ class Readable:
         return f"<{type(self).__name__} of {len(self)}: {self.line()}>"
 
     def _repr_html_(self) -> str:
-        values = self.extras.values if isinstance(self, Release) else None
-        below = [*self._more(), self.line(), *self._notes()]
-        return str(
-            lazy_import("shortlist.pages.theme", "card")(self.texts(SHOWN), values, self.summary, below, self.remarks)
-        )
-
-    def _notes(self) -> list[str]:
-        return list(self._page("summary", "notes_in_words"))
-
-    def _first(self, most: int | None) -> Self:
-        return self
-
-    def _more(self) -> list[str]:
-        return []
-
-    def _figures(self) -> tuple[str, ...]:
-        """Columns of numbers, which end where their names end."""
-        return FIGURES
-
-    def _where(self) -> str:
-        return ""
+        return str(self._page("texts", "html_of"))
 
     def __eq__(self, other: object) -> bool:
         """By content; a label 1 is not the label True, nor 1.0, and NaN in a label is the same as NaN."""
@@ -430,6 +372,10 @@ class Readable:
             return NotImplemented
         names = [one.name for one in fields(other) if one.name != "items"]
         return self._identity() == other._identity() and all(getattr(self, n) == getattr(other, n) for n in names)
+
+    def _identity(self) -> Hashable:
+        """The items, or the keys of groups, in their order."""
+        return getattr(self, "items", ()) is None, type_key(tuple(self))
 
     def __hash__(self) -> int:
         return hash((self._identity(), self.guarantee, self.mechanism, self.unit))
@@ -572,31 +518,18 @@ class Release(Readable):
         that `variance`. It is a function of released numbers and costs nothing. It knows the noise and not the
         selection: scores that were selected *because* their noise was large are still estimated too high.
         """
-        gaps, evidence = self._check_gaps("refine"), self.evidence
-        if evidence is None:
-            raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
-        if self.largest is not False:
-            return evidence.refine(gaps, measurements, variance)
-        negated = (-one for one in check_measurements(measurements, len(gaps)))  # of which gaps are the leads
-        return [-one for one in evidence.refine(gaps, negated, variance)]
+        estimates: list[float] = lazy_import(ESTIMATES, "refine_release")(self, measurements, variance)
+        return estimates
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
         """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
-        if self.largest is False:
-            raise AttributeError("of the smallest the gaps bound the scores from above; read .upper_bound")
-        return self._bound("lower_bound", confidence)
+        bounds: list[LowerBound] = lazy_import(ESTIMATES, "bound_release")(self, "lower_bound", confidence)
+        return bounds
 
     def upper_bound(self, confidence: float) -> list[UpperBound]:
         """Where the smallest were asked for: an upper bound of that `confidence` on each score; read its caveat."""
-        if self.largest is not False:
-            raise AttributeError("of the largest the gaps bound the scores from below; read .lower_bound")
-        return [UpperBound(0.0 - one.value, one.confidence) for one in self._bound("upper_bound", confidence)]
-
-    def _bound(self, name: str, confidence: float) -> list[LowerBound]:
-        gaps, evidence = self._check_gaps(name), self.evidence
-        if evidence is None or isinstance(evidence, ChainedGaps):
-            raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
-        return evidence.lower_bound(gaps, confidence)
+        bounds: list[UpperBound] = lazy_import(ESTIMATES, "bound_release")(self, "upper_bound", confidence)
+        return bounds
 
     def _check_gaps(self, name: str) -> list[float]:
         """The gaps, for whoever asked for what is called `name`."""
@@ -625,39 +558,14 @@ class Release(Readable):
             ),
         )  # fmt: skip
 
-    def columns(self) -> dict[str, list[Any]]:
-        """The released table, column by column."""
-        ranks = {"rank": list(range(1, len(self) + 1))} if self.ordered else {}
-        values = {} if self.values is None else {"value": list(self.values)}
-        values |= {} if self.margins is None else {"margin": [margin.half_width for margin in self.margins]}
-        gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
-        items = item_columns(list(self), self.item_columns) if self.item_columns else {"item": list(self)}
-        return {**ranks, **items, **values, **gaps} if self.q is None else {"q": self.q, "value": list(self)}
-
-    @classmethod
-    def _read(cls, text: object) -> Self:
-        return cls._of(lazy_import("shortlist.release_io", "read_release")(text))
-
-    @classmethod
-    def _of(cls, content: dict[str, Any]) -> Self:
-        """By what was read from JSON."""
-        return cls(**content | {"extras": Extras(**content["extras"])})
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
         axes: Axes = self._page("plots", "plot_release", ax)
         return axes
 
-    def _identity(self) -> Hashable:
-        return self.items is None, type_key(tuple(self))
-
-    def _lists(self) -> list[Release]:
-        return [self]
-
 
 refuse_changes(Release, "a release cannot be changed, nor its {}: it is what came out")
 mark_pickles(Release)
-refuse_old_pickles()
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -723,50 +631,7 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
         """How many groups are listed."""
         return len(self.releases)
 
-    def columns(self) -> dict[str, list[Any]]:
-        """The released table, column by column: those of the key first."""
-        tables = [(key, release.columns()) for key, release in self.releases.items()]
-        nothing = self.item_columns or ("item",)
-        names = list(dict.fromkeys(name for _, table in tables for name in table) or nothing)
-        keys = own_names(self.by or ("group",), names, "group")
-        cells: dict[str, list[Any]] = {name: [] for name in (*keys, *names)}
-        for key, table in tables:
-            many = len(next(iter(table.values())))
-            parts: Any = key if len(keys) > 1 else (key,)
-            for name, part in zip(keys, parts, strict=True):
-                cells[name] += [part] * many
-            for name in names:
-                cells[name] += table.get(name, [None] * many)
-        return cells
-
-    @classmethod
-    def _read(cls, text: object) -> Self:
-        content = lazy_import("shortlist.release_io", "read_groups")(text)
-        return cls(**content | {"releases": {key: Release._of(one) for key, one in content["releases"]}})
-
     def plot(self) -> list[Axes]:
         """Draw the lists side by side, 12 at most. Returns one matplotlib Axes for each."""
         panels: list[Axes] = self._page("plots", "plot_groups")
         return panels
-
-    def _identity(self) -> Hashable:
-        """The keys, of which 1 is not True, in their order."""
-        return tuple((type(key), key) for key in self)
-
-    def _lists(self) -> list[Release]:
-        return list(self.values())
-
-    def _first(self, most: int | None) -> Self:
-        return self if most is None else replace(self, releases=dict(list(self.releases.items())[:most]))
-
-    def _more(self) -> list[str]:
-        """How many groups are not printed, if any."""
-        return [f".. and {len(self) - SHOWN} more groups"] if len(self) > SHOWN else []
-
-    def _figures(self) -> tuple[str, ...]:
-        """A key may have a name that is that of numbers no more."""
-        return tuple(name for name in FIGURES if name not in self.by)
-
-    def _where(self) -> str:
-        groups = f"{self.groups_per_user} group{'s' * (self.groups_per_user != 1)}"
-        return f" in all groups, who is in {groups} at most,"

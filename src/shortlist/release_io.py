@@ -14,28 +14,20 @@ import secrets
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from shortlist._arrays import FRAME_TYPES, FRAMES, Engine, Frame
 from shortlist._files import literal, note_temporary, quote_name, remove, unnest
 from shortlist._runtime import lazy_import
 from shortlist._text import JOINERS, is_shown, terminal_safe
-from shortlist.accounting.guarantees import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Composition,
-    ExPost,
-    GumbelDP,
-    PureDP,
-    RenyiDP,
-    ThinnedRange,
-)
+from shortlist.accounting import guarantees
+from shortlist.accounting.guarantees import Composition, ExPost
 from shortlist.errors import bad_type
-from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
-from shortlist.release import NUMBER_COLUMNS
+from shortlist.pages.texts import NUMBER_COLUMNS
+from shortlist.release import Extras, Release
+from shortlist.utility.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, Margin, ThresholdGaps
 
 DEEPEST = 8
 """Tuples in tuples in a label."""
@@ -59,45 +51,42 @@ class Codec:
 def parse_json(text: str | bytes) -> Any:
     """What the JSON says: no key twice, no NaN, no number beyond a float."""
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite,
-                          parse_int=_short)  # fmt: skip
+        read: Any = dict.fromkeys(("parse_constant", "parse_float", "parse_int"), _read_digits)
+        return json.loads(text, object_pairs_hook=_read_distinct, **read)
     except ValueError:  # not JSON, or not Unicode
         raise Damaged("it is not JSON, or was cut off") from None
     except RecursionError:
         raise Damaged("it is nested too deeply") from None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _read_distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         raise Damaged("a key stands there twice")
     return content
 
 
-def _no_constant(_word: str) -> NoReturn:
-    raise Damaged("NaN and Infinity are no JSON")
-
-
-def _finite(digits: str) -> float:
-    if math.isinf(value := float(digits)):
-        raise Damaged("a number is too large")
-    return value
-
-
-def _short(digits: str) -> int:
+def _read_digits(digits: str) -> float | int:
     """Python's own limit on digits may be switched off, and the time grows with the square of their number."""
-    if len(digits) > LONGEST:
+    if digits in ("NaN", "Infinity", "-Infinity"):
+        raise Damaged("NaN and Infinity are no JSON")
+    whole = digits.lstrip("-").isdigit()
+    if whole and len(digits) > LONGEST:
         raise Damaged("a number is too long")
-    return int(digits)
+    if not whole and math.isinf(float(digits)):
+        raise Damaged("a number is too large")
+    return int(digits) if whole else float(digits)
 
 
-def _exactly(kind: type, what: str) -> Codec:
+def _codec(write: Callable[[Any], Any], read: Callable[[Any], Any], fits: Callable[[Any], bool], what: str) -> Codec:
+    """A codec that refuses to read what does not fit: `what` is wanted."""
+
     def check(value: Any) -> Any:
-        if type(value) is not kind:
+        if not fits(value):
             raise Damaged(f"{what} is wanted")
-        return value
+        return read(value)
 
-    return Codec(kind, check)
+    return Codec(write, check)
 
 
 def _write_real(value: float) -> float | str:
@@ -106,21 +95,9 @@ def _write_real(value: float) -> float | str:
     return float(value) if math.isfinite(value) else INFINITE[value > 0]
 
 
-def _read_real(value: Any) -> float:
-    if type(value) is float:
-        return value
-    if type(value) is str and value in INFINITE:
-        return float(value)
-    if type(value) is int and value.bit_length() <= 1023:  # other tools write 1.0 as 1
-        return float(value)
-    raise Damaged("a number is wanted")
-
-
-def _read_positive(value: Any) -> float:
-    number = _read_real(value)
-    if not 0 < number < math.inf:
-        raise Damaged("a number above 0 is wanted")
-    return number
+def _is_real(value: Any) -> bool:
+    whole = type(value) is int and value.bit_length() <= 1023  # other tools write 1.0 as 1
+    return whole or type(value) is float or (type(value) is str and value in INFINITE)
 
 
 def _write_whole(value: int) -> int:
@@ -129,15 +106,11 @@ def _write_whole(value: int) -> int:
     return int(value)
 
 
-def _read_whole(value: Any) -> int:
-    if type(value) is not int or value.bit_length() > LONGEST:
-        raise Damaged("a whole number is wanted")
-    return value
-
-
-TEXT, FLAG = _exactly(str, "text"), _exactly(bool, "true or false")
-WHOLE, REAL = Codec(_write_whole, _read_whole), Codec(_write_real, _read_real)
-POSITIVE = Codec(_write_real, _read_positive)
+TEXT = _codec(str, str, lambda value: type(value) is str, "text")
+FLAG = _codec(bool, bool, lambda value: type(value) is bool, "true or false")
+WHOLE = _codec(_write_whole, int, lambda value: type(value) is int and value.bit_length() <= LONGEST, "a whole number")
+REAL = _codec(_write_real, float, _is_real, "a number")
+POSITIVE = _codec(_write_real, float, lambda value: _is_real(value) and 0 < float(value) < math.inf, "a number above 0")
 NUMBER = Codec(
     lambda value: (WHOLE if type(value) is int else REAL).write(value),
     lambda value: (WHOLE if type(value) is int else REAL).read(value),
@@ -148,12 +121,7 @@ NUMBER = Codec(
 def word(*words: str) -> Codec:
     """One of these words."""
 
-    def read(value: Any) -> Any:
-        if value not in words:
-            raise Damaged(f"one of {', '.join(words)} is wanted")
-        return value
-
-    return Codec(str, read)
+    return _codec(str, lambda value: value, lambda value: value in words, f"one of {', '.join(words)}")
 
 
 def _write_label(label: Any, depth: int = 0) -> Any:
@@ -168,10 +136,6 @@ def _write_label(label: Any, depth: int = 0) -> Any:
     return write(label)
 
 
-def _write_float(label: float) -> Any:
-    return label if math.isfinite(label) else {"float": _write_real(label)}
-
-
 def _write_time(label: datetime.datetime) -> dict[str, str]:
     zone, offset = label.tzinfo, label.utcoffset()
     unnamed = type(zone) is datetime.timezone and offset is not None and repr(zone) == repr(datetime.timezone(offset))
@@ -183,7 +147,8 @@ def _write_time(label: datetime.datetime) -> dict[str, str]:
 
 
 PLAIN: dict[type, Callable[[Any], Any]] = {
-    str: str, bool: bool, type(None): lambda label: label, int: _write_whole, float: _write_float,
+    str: str, bool: bool, type(None): lambda label: label, int: _write_whole,
+    float: lambda label: label if math.isfinite(label) else {"float": _write_real(label)},
     datetime.date: lambda label: {"date": label.isoformat()}, datetime.datetime: _write_time,
 }  # fmt: skip
 
@@ -195,19 +160,15 @@ def _read_label(value: Any, depth: int = 0) -> Any:
         return tuple(_read_label(part, depth + 1) for part in value)
     if type(value) is dict:
         return _read_tagged(value)
-    return _read_whole(value) if type(value) is int else value
+    return WHOLE.read(value) if type(value) is int else value
 
 
 def _read_tagged(value: dict[str, Any]) -> Any:
-    if len(value) == 1:
-        ((tag, text),) = value.items()
-        if tag in TAGS and type(text) is str:
-            try:
-                label = TAGS[tag](text)
-                if PLAIN[type(label)](label) == value:  # the one way to write it
-                    return label
-            except ValueError:
-                pass
+    for tag, text in value.items():
+        with contextlib.suppress(ValueError):
+            label = TAGS[tag](text) if tag in TAGS and type(text) is str else None
+            if PLAIN[type(label)](label) == value:  # the one way to write it
+                return label
     raise Damaged("a label is wanted")
 
 
@@ -342,7 +303,7 @@ class Document:
             raise Damaged(f"its version is not {VERSION}; a newer shortlist may know it")
         return self.content.read({name: one for name, one in content.items() if name not in ("format", "version")})
 
-    def read_text(self, text: object, check: Callable[[dict[str, Any]], Any]) -> Any:
+    def read_text(self, text: object, check: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         """Return what `check` makes of the fields in a text.
 
         Raises
@@ -363,8 +324,8 @@ class Document:
         raise ValueError(f"this is no {self.name} that shortlist can read: {reason}")
 
 
-PLAIN_GUARANTEES: tuple[type, ...] = (PureDP, ApproxDP, ZCDP, RenyiDP, BoundedRange, ThinnedRange, GumbelDP, ExPost)
-GUARANTEES = {kind: record(kind) for kind in PLAIN_GUARANTEES}
+PLAIN_GUARANTEES = ["PureDP", "ApproxDP", "ZCDP", "RenyiDP", "BoundedRange", "ThinnedRange", "GumbelDP", "ExPost"]
+GUARANTEES = {kind: record(kind) for kind in (getattr(guarantees, name) for name in PLAIN_GUARANTEES)}
 GUARANTEES[Composition] = record(
     Composition, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)
 )
@@ -374,8 +335,7 @@ _GUARANTEE = one_of("a guarantee", GUARANTEES)
 
 def _codec_of(kind: object) -> Codec:
     """Return how this kind of guarantee is written; those of tuning stand with their classes, outside the core."""
-    codec: Codec = lazy_import("shortlist.tuned", "GUARANTEE") if kind in ("Mixed", "Tuned") else _GUARANTEE
-    return codec
+    return lazy_import("shortlist.tuned", "GUARANTEE") if kind in ("Mixed", "Tuned") else _GUARANTEE
 
 
 GUARANTEE = Codec(
@@ -475,16 +435,12 @@ def write_release(release: Any) -> str:
     return json_line(GROUPED_RELEASE.write(values), strict=True)
 
 
-def read_release(text: object) -> dict[str, Any]:
-    """Return the arguments of a release from its JSON; those of its `extras` in a dictionary of their own."""
-    arguments: dict[str, Any] = RELEASE.read_text(text, _arguments_of)
-    return arguments
-
-
-def read_groups(text: object) -> dict[str, Any]:
-    """Return the arguments of a grouped release; `releases` are pairs of a key and the arguments of its release."""
-    arguments: dict[str, Any] = GROUPED_RELEASE.read_text(text, _arguments_of_groups)
-    return arguments
+def read_release(kind: Any, text: object) -> Any:
+    """Return a release, or a grouped one, of this class from its JSON."""
+    if issubclass(kind, Mapping):
+        content = GROUPED_RELEASE.read_text(text, _arguments_of_groups)
+        return kind(**content | {"releases": {key: Release(**one) for key, one in content["releases"]}})
+    return kind(**RELEASE.read_text(text, _arguments_of))
 
 
 def _arguments_of(content: dict[str, Any]) -> dict[str, Any]:
@@ -494,7 +450,7 @@ def _arguments_of(content: dict[str, Any]) -> dict[str, Any]:
             raise Damaged("balance: there is no receipt that it belongs to")
         content["receipt"] = replace(content["receipt"], balance=balance)
     _check_agreement(content | extras)
-    return content | {"extras": extras}
+    return content | {"extras": Extras(**extras)}
 
 
 def _arguments_of_groups(content: dict[str, Any]) -> dict[str, Any]:
@@ -546,9 +502,9 @@ Types = Mapping[str, str]
 def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     """The columns as a frame of that kind, the items in their own types where those are known.
 
-    The `note` goes into the metadata of those kinds that have such (`NOTED`).
+    The `note` goes into the metadata of those kinds that have such (`attach_note`).
 
-    Otherwise in the types that the library tells them to be, and as text if it knows none.
+    Otherwise in the types that the library tells them to be, and as text if it knows none or several.
     """
     parts = [name for name in columns if name not in NUMBER_COLUMNS]
     may_guess = frame.engine in FRAMES and not frame.types
@@ -558,7 +514,8 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     types = {name: whole if name == "rank" else real for name in columns if name in NUMBER_COLUMNS}
     types |= {name: day for name in types if any(isinstance(cell, datetime.date) for cell in columns[name])}
     types |= dict(zip(parts, frame.types, strict=True)) if frame.types else {}
-    uniform = _uniform(columns, types)
+    mixed = [name for name in columns if name not in types and len(set(map(type, columns[name]))) > 1]
+    uniform = {name: list(map(str, cells)) if name in mixed else cells for name, cells in columns.items()}
     try:
         return attach_note(MAKERS[frame.engine](uniform, types), frame.engine, note)
     except ImportError:
@@ -573,14 +530,18 @@ def make_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
 
 
 def attach_note(table: Any, engine: Engine, note: str) -> Any:
-    """The table with a note in its metadata, under our name; as it is where its kind has no place for one."""
-    return NOTED[engine](table, note) if note and engine in NOTED else table
+    """The table with a note in its metadata, under our name.
 
-
-def _uniform(columns: Columns, types: Types) -> Columns:
-    """A column has one type: labels of several become text."""
-    mixed = [name for name in columns if name not in types and len(set(map(type, columns[name]))) > 1]
-    return {name: list(map(str, cells)) if name in mixed else cells for name, cells in columns.items()}
+    polars, DuckDB and Ibis have no place for it: there `release.note` has the words. A Spark DataFrame has no metadata
+    of its own: each column has it, which parquet keeps.
+    """
+    if note and engine == "pandas":
+        table.attrs[NAME] = note
+    if note and engine == "pyarrow":
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), NAME: note})
+    for name in table.columns if note and engine == "spark" else ():
+        table = table.withMetadata(name, {NAME: note})
+    return table
 
 
 def _polars(columns: Columns, types: Types) -> Any:
@@ -592,16 +553,9 @@ def _polars(columns: Columns, types: Types) -> Any:
 def _pandas(columns: Columns, types: Types) -> Any:
     import pandas as pd
 
-    series = {name: pd.Series(cells, dtype=_pandas_type(types.get(name))) for name, cells in columns.items()}
-    return pd.DataFrame(series)
-
-
-def _pandas_type(word: str | None) -> Any:
-    import pandas as pd
-
-    if word is None or not word.endswith("[pyarrow]"):
-        return word
-    return pd.ArrowDtype(_arrow_type(word.removesuffix("[pyarrow]")))
+    arrow = {name: word.removesuffix("[pyarrow]") for name, word in types.items() if word.endswith("[pyarrow]")}
+    kinds: Types = {**types, **{name: pd.ArrowDtype(_arrow_type(word)) for name, word in arrow.items()}}
+    return pd.DataFrame({name: pd.Series(cells, dtype=kinds.get(name)) for name, cells in columns.items()})
 
 
 def _pyarrow(columns: Columns, types: Types) -> Any:
@@ -653,26 +607,8 @@ MAKERS: dict[Engine, Callable[[Columns, Types], Any]] = {
 }  # fmt: skip
 
 
-def _in_pandas(table: Any, note: str) -> Any:
-    table.attrs[NAME] = note
-    return table
-
-
-def _in_pyarrow(table: Any, note: str) -> Any:
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), NAME: note})
-
-
-def _in_spark(table: Any, note: str) -> Any:
-    """Of every column: a Spark DataFrame has no metadata of its own, and keeps those of its columns in parquet."""
-    for name in table.columns:
-        table = table.withMetadata(name, {NAME: note})
-    return table
-
-
 NAME = "shortlist"
 """Under which the note stands, as in parquet files of the command line."""
-NOTED: dict[Engine, Callable[[Any, str], Any]] = {"pandas": _in_pandas, "pyarrow": _in_pyarrow, "spark": _in_spark}
-"""Kinds of frames that have metadata. polars, DuckDB and Ibis have none: there `release.note` has the words."""
 
 
 FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
@@ -714,11 +650,7 @@ def spreadsheet_safe(cell: object) -> object:
     if type(cell) in (int, float, bool, type(None)):
         return cell
     text = terminal_safe(str(cell))
-    return ";".join(f"'{part}" if _computes(part) else part for part in text.split(";"))
-
-
-def _computes(cell: str) -> bool:
-    return FORMULA.match(cell) is not None and not DECIMAL.fullmatch(cell)
+    return ";".join(f"'{one}" if FORMULA.match(one) and not DECIMAL.fullmatch(one) else one for one in text.split(";"))
 
 
 def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
@@ -792,16 +724,6 @@ def path_text(path: str | os.PathLike[str], example: str) -> str:
     return name
 
 
-def json_path(path: str | os.PathLike[str], example: str) -> str:
-    """A path for JSON as text; one whose ending says that it is something else is refused."""
-    name = path_text(path, example)
-    if name.lower().endswith(OTHERS):
-        raise ValueError(
-            f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
-        )
-    return name
-
-
 def resolve_target(path: str) -> str:
     """The regular file to be replaced or made, links followed.
 
@@ -846,7 +768,9 @@ def _check_planted(path: str) -> None:
         except OSError:
             return  # it is not there, or not for us to see
         link = stat.S_ISLNK(facts.st_mode)
-        if (link or not rest) and _is_planted(here, facts):
+        over = os.stat(here)
+        shared = over.st_mode & stat.S_ISVTX and over.st_mode & stat.S_IWOTH  # as /tmp is
+        if (link or not rest) and shared and facts.st_uid not in (os.geteuid(), 0, over.st_uid):
             what = "a link" if link else "a file"
             raise PermissionError(
                 f"{path} leads to {what} that another user made in {here}, where anybody may make files; name a file "
@@ -862,13 +786,6 @@ def _check_planted(path: str) -> None:
             rest += target.split(os.sep)[::-1]
 
 
-def _is_planted(folder: str, facts: os.stat_result) -> bool:
-    """Whether neither this user, nor root, nor the folder's owner made it, in a folder like /tmp."""
-    over = os.stat(folder)
-    shared = over.st_mode & stat.S_ISVTX and over.st_mode & stat.S_IWOTH
-    return bool(shared) and facts.st_uid not in (os.geteuid(), 0, over.st_uid)
-
-
 def _sync(path: str, how: int) -> None:
     handle = os.open(path, how)
     try:
@@ -878,8 +795,13 @@ def _sync(path: str, how: int) -> None:
 
 
 def save_release(release: Any, path: str | os.PathLike[str]) -> None:
-    """Write a release to a file that `load` reads."""
-    write_text(json_path(path, release.EXAMPLE), write_release(release) + "\n")
+    """Write a release to a file that `load` reads; a path whose ending says that it is something else is refused."""
+    name, example = path_text(path, release.EXAMPLE), release.EXAMPLE
+    if name.lower().endswith(OTHERS):
+        raise ValueError(
+            f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
+        )
+    write_text(name, write_release(release) + "\n")
 
 
 def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True, note: str = "") -> None:
@@ -888,14 +810,15 @@ def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = Tru
     The `note` goes into the metadata of parquet. CSV has no place for it, and a comment would be a row to most who read
     it: it goes into a file beside (`metadata_path`).
     """
-    as_csv = path.lower().endswith(".csv")
-
-    def write(draft: str) -> None:
-        _write_csv(draft, columns) if as_csv else _write_parquet(draft, columns, note)
-
-    write_whole(path, write, private=private)
-    if as_csv and note:
-        write_text(metadata_path(path), _csvw_metadata(path, columns, note), private=private)
+    if not path.lower().endswith(".csv"):
+        write_whole(path, lambda draft: _write_parquet(draft, columns, note), private=private)
+        return
+    write_text(path, csv_table(columns), private=private)
+    titles = [{"titles": str(spreadsheet_safe(name))} for name in columns]
+    facts = {"@context": "http://www.w3.org/ns/csvw", "url": os.path.basename(path), "dc:description": note}
+    if note:
+        described = json_line({**facts, "tableSchema": {"columns": titles}})
+        write_text(metadata_path(path), f"{described}\n", private=private)
 
 
 def metadata_path(path: str) -> str:
@@ -907,16 +830,6 @@ def metadata_path(path: str) -> str:
     return f"{path}-metadata.json"
 
 
-def _csvw_metadata(path: str, columns: dict[str, list[Any]], note: str) -> str:
-    words = {
-        "@context": "http://www.w3.org/ns/csvw",
-        "url": os.path.basename(path),
-        "dc:description": note,
-        "tableSchema": {"columns": [{"titles": str(spreadsheet_safe(name))} for name in columns]},
-    }
-    return f"{json_line(words)}\n"
-
-
 KINDS = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime.date: "DATE"}
 
 
@@ -925,11 +838,6 @@ def _kind(cells: list[Any]) -> str:
     types = {type(cell) for cell in cells}
     kind = KINDS.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
     return "UBIGINT" if kind == "BIGINT" and max(cells) >= 2**63 else kind
-
-
-def _write_csv(path: str, columns: dict[str, list[Any]]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        file.write(csv_table(columns))
 
 
 def _write_parquet(path: str, columns: dict[str, list[Any]], note: str) -> None:

@@ -17,17 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, SupportsI
 
 import numpy as np
 
-from shortlist._arrays import (
-    Floats,
-    Frame,
-    Indices,
-    Runs,
-    Values,
-    as_labels,
-    as_values,
-    check_flag,
-    unpack,
-)
+from shortlist._arrays import Floats, Frame, Indices, Runs, Values, as_labels, as_values, check_flag, unpack
 from shortlist._runtime import forward, kind_of_words, replace_fields, set_fields
 from shortlist.errors import Text, bad_type, bad_value
 
@@ -109,11 +99,6 @@ class Sensitivity:
         spans = tuple(dict.fromkeys([*one_way, *((-high, -low) for low, high in one_way)]))
         largest = max(high for _, high in spans)
         return cls(given, monotone, neighbours, spans, largest, max(high - low for low, high in spans))
-
-    def allows(self, moves: Iterable[int | Fraction]) -> bool:
-        """Return whether one person can move the scores by these amounts, one for each score."""
-        amounts = list(moves)
-        return any(all(low <= amount <= high for amount in amounts) for low, high in self.spans)
 
 
 _sensitivity_of_float = lru_cache(Sensitivity.of)
@@ -203,7 +188,10 @@ class Listed:
 
     @cached_property
     def choosable(self) -> int:
-        return self.size if self.numbers.dtype.kind != "f" else int(np.count_nonzero(self.numbers > -np.inf))
+        if self.numbers.dtype.kind != "f":
+            return self.size
+        parts = (self.numbers[start : start + (1 << 16)] for start in range(0, self.size, 1 << 16))  # no copy of all
+        return sum(int(np.count_nonzero(part > -np.inf)) for part in parts)
 
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         labels = range(self.size) if self.labels is None else self.labels
@@ -391,24 +379,12 @@ class Scores:
         is_public = plain if public is None else check_flag("public", public)
         array = as_values(numbers, may_be_empty=not is_public)
         content = Listed(array, as_labels(own_labels if labels is None else labels, len(array)))
-        self._fill(content, sensitivity, monotone, neighbours, is_public, unit, kind)
+        self._fill(content, sensitivity, monotone, neighbours, public=is_public, unit=unit, frame=kind)
 
     def _fill(
-        self,
-        content: Listed | Remote | Votes,
-        sensitivity: Any,
-        monotone: bool,
-        neighbours: Any,
-        public: bool,
-        unit: str,
-        frame: Frame | None = None,
-        *,
-        columns: tuple[str, ...] = (),
-        most: int | None = None,
-        source: str = "",
-        from_table: bool = False,
+        self, content: Listed | Remote | Votes, sensitivity: Any, monotone: bool, neighbours: Any, **facts: Any
     ) -> None:
-        """Check what the caller says of one person, and set all fields."""
+        """Check what the caller says of one person, and set all fields; `facts` are the others."""
         check_flag("monotone", monotone)
         if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
             raise ValueError('neighbours must be "add-remove" or "replace"')
@@ -420,18 +396,16 @@ class Scores:
         moves = (_sensitivity_of_float if type(sensitivity) is float else Sensitivity.of)(
             sensitivity, bool(monotone), neighbours
         )
+        unit, nothing = facts["unit"], {"most": None, "frame": None, "columns": (), "from_table": False, "_source": ""}
         if not isinstance(unit, str) or not unit:
             raise bad_value('$unit must be a word, for example $unit="user"')
-        set_fields(
-            self, _content=content, _sensitivity=moves, public=public, unit=unit, most=most, frame=frame,
-            columns=columns, from_table=from_table, _source=source, _negated=False,
-        )  # fmt: skip
+        set_fields(self, _content=content, _sensitivity=moves, _negated=False, **nothing | facts)
 
     @classmethod
-    def _of_table(cls, content: Remote | Votes, **facts: Any) -> Self:
+    def _of_table(cls, content: Remote | Votes, *, source: str = "", **facts: Any) -> Self:
         """Return scores counted from people's rows under add/remove; `source` names table and columns, for a ledger."""
         scores = object.__new__(cls)
-        scores._fill(content, neighbours="add-remove", from_table=True, **facts)
+        scores._fill(content, neighbours="add-remove", from_table=True, _source=source, **facts)
         return scores
 
     def _with_content(self, content: Listed | Remote | Votes) -> Self:
@@ -506,8 +480,7 @@ class Scores:
     @property
     def _sequence(self) -> Values | Runs:
         """The scores, by their distinct numbers where they come so. Private."""
-        runs = self._runs
-        return self._numbers if runs is None else runs
+        return self._numbers if (runs := self._runs) is None else runs
 
     @property
     def _has_names(self) -> bool:
@@ -627,23 +600,12 @@ class GroupedScores:
 
     @classmethod
     def _of(
-        cls,
-        template: Scores,
-        make: Callable[[int], Scores],
-        *,
-        names: NamesOfGroups | None,
-        keys: Iterable[Hashable] | None,
-        by: tuple[str, ...],
-        per_user: int,
-        frame: Frame | None,
-        size: int | None = None,
+        cls, template: Scores, make: Callable[[int], Scores], keys: Iterable[Hashable] | None, **facts: Any
     ) -> Self:
-        """`make` gives the scores of a group by its number; `template` has what is public of all of them."""
+        """`make` gives the scores of a group by its number, `template` is public of all; `facts` are other fields."""
         numbers = None if keys is None else {key: n for n, key in enumerate(keys)}
-        return set_fields(
-            object.__new__(cls), by=by, groups_per_user=per_user, _template=template, _make=make, _names=names,
-            _keys=numbers, _frame=frame, _listed=size, _negated=False,
-        )  # fmt: skip
+        nothing: dict[str, Any] = {"_names": None, "_listed": None, "_negated": False}
+        return set_fields(object.__new__(cls), _template=template, _make=make, _keys=numbers, **nothing | facts)
 
     @classmethod
     def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: ScoresOptions) -> Self:
@@ -652,8 +614,8 @@ class GroupedScores:
         if not 1 <= len(vectors) <= MANY:
             raise bad_value(f"$scores: give 1 to {MANY:,} lists of scores")
         parts = [as_scores(vector, **({} if isinstance(vector, Scores) else question)) for vector in vectors]
-        facts = {(one.neighbours, one.unit, one.public, one.most, one._weights is None, one.columns) for one in parts}
-        if len(facts) > 1:  # the mechanism is chosen by them, once for all lists
+        kinds = {(one.neighbours, one.unit, one.public, one.most, one._weights is None, one.columns) for one in parts}
+        if len(kinds) > 1:  # the mechanism is chosen by them, once for all lists
             raise bad_value(
                 "$scores: all lists must be alike in unit, neighbours, whether they are public, most and item columns"
             )
@@ -662,11 +624,8 @@ class GroupedScores:
                 'parallel=True is for neighbours="add-remove": a person who is replaced leaves one list and enters '
                 "another"
             )
-        most = 1 if one_each else len(parts)
-        return cls._of(
-            parts[0], parts.__getitem__, names=None, keys=range(len(parts)), by=(), per_user=most,
-            frame=parts[0].frame,
-        )  # fmt: skip
+        facts = {"by": (), "groups_per_user": 1 if one_each else len(parts), "_frame": parts[0].frame}
+        return cls._of(parts[0], parts.__getitem__, range(len(parts)), **facts)
 
     def _with_votes(self, votes: Sequence[tuple[Indices, Indices]]) -> Self:
         """The same question about other votes on the same grid, those of every group."""
@@ -804,12 +763,9 @@ class Grid:
     @property
     def in_words(self) -> str:
         """All of it, for the record: who approves a question approves this range and no other."""
-        ends = (self.point(place) if self.kind == "date" else self._text(place) for place in (0, self.size - 1))
-        step = f"{self.step} days" if self.kind == "date" else _text(self.step)
-        return "from {} to {} by {}".format(*ends, step)
-
-    def _text(self, place: int) -> str:
-        return _text(self.lower + place * self.step)
+        if self.kind == "date":
+            return f"from {self.point(0)} to {self.point(self.size - 1)} by {self.step} days"
+        return f"from {_text(self.lower)} to {_text(self.lower + (self.size - 1) * self.step)} by {_text(self.step)}"
 
     @property
     def ends(self) -> tuple[float, float, float]:

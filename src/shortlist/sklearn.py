@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, Self, TypeVar
 
@@ -108,8 +109,7 @@ def labels_of(y: Any) -> Any:
 def signs(y: Any, classes: Sequence[Any]) -> Indices:
     """1 for the second class, -1 for the first, 0 for anything else; each by itself."""
     labels = labels_of(y)
-    ways: Indices = same(labels, classes[1]).astype(np.int64) - same(labels, classes[0]).astype(np.int64)
-    return ways
+    return same(labels, classes[1]).astype(np.int64) - same(labels, classes[0]).astype(np.int64)
 
 
 def same(labels: Any, other: Any) -> Mask:
@@ -158,9 +158,8 @@ def numbers_of(X: Any) -> Any:
     nothing: an error would tell of it, and show it."""
     check_table(X)
     frame = hasattr(X, "columns") and hasattr(X, "dtypes")
-    if frame and all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes):
-        return X
-    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
+    kinds = X.dtypes if frame else [X.dtype] if isinstance(X, np.ndarray) else [None]
+    if issparse(X) or all(getattr(kind, "kind", "O") in "biuf" for kind in kinds):
         return X
     cells = np.asarray(X, dtype=object)
     numbers = np.array([[_number(cell) for cell in row] for row in cells.tolist()], np.float64).reshape(cells.shape)
@@ -204,6 +203,7 @@ def positive(name: str, value: object) -> float:
     return float(plain)
 
 
+@dataclass(eq=False, repr=False)
 class SelectKBest(SelectorMixin, BaseEstimator):
     """The k features with the largest private scores: epsilon-DP for one row added or removed.
 
@@ -234,22 +234,13 @@ class SelectKBest(SelectorMixin, BaseEstimator):
     [1, 2]
     """
 
-    def __init__(
-        self,
-        k: int = 20,
-        *,
-        epsilon: float = 1.0,
-        statistic: str = "sum",
-        clip: float = 1.0,
-        classes: tuple[Any, Any] | None = None,
-        rng: Source | None = None,
-    ) -> None:
-        self.k = k
-        self.epsilon = epsilon
-        self.statistic = statistic
-        self.clip = clip
-        self.classes = classes
-        self.rng = rng
+    k: int = 20
+    _: KW_ONLY
+    epsilon: float = 1.0
+    statistic: str = "sum"
+    clip: float = 1.0
+    classes: tuple[Any, Any] | None = None
+    rng: Source | None = None
 
     def fit(self, X: Any, y: Any = None, *, ledger: Ledger | None = None, purpose: str = "") -> Self:
         """Choose; `release_` says how, at what price.
@@ -297,6 +288,7 @@ class SelectKBest(SelectorMixin, BaseEstimator):
 HALF = ROW // 2
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression on two public classes whose coefficients are epsilon-DP for one row replaced.
 
@@ -323,20 +315,12 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
     [True, False]
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        clip: float = 1.0,
-        C: float = 1.0,
-        classes: tuple[Any, Any] = (0, 1),
-        rng: Source | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.clip = clip
-        self.C = C
-        self.classes = classes
-        self.rng = rng
+    _: KW_ONLY
+    epsilon: float = 1.0
+    clip: float = 1.0
+    C: float = 1.0
+    classes: tuple[Any, Any] = (0, 1)
+    rng: Source | None = None
 
     @property
     def guarantee(self) -> PureDP:
@@ -405,6 +389,7 @@ def _solve(linear: Floats, square: Floats, upper: Any, strength: float) -> Float
     return solved
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """The best of a random number of private classifiers, each with hyperparameters drawn from a public grid.
 
@@ -444,34 +429,19 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ([True, False], True)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Any,
-        *,
-        guarantee: Guarantee | None = None,
-        runs: RunLaw | None = None,
-        budget: Guarantee | None = None,
-        eta: float | None = None,
-        cap: int | None = None,
-        pad: bool = False,
-        delta: float | None = None,
-        held_out: float = 0.25,
-        rowwise: bool = False,
-        rng: Source | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.guarantee = guarantee
-        self.runs = runs
-        self.budget = budget
-        self.eta = eta
-        self.cap = cap
-        self.pad = pad
-        self.delta = delta
-        self.held_out = held_out
-        self.rowwise = rowwise
-        self.rng = rng
+    estimator: Any
+    param_grid: Any
+    _: KW_ONLY
+    guarantee: Guarantee | None = None
+    runs: RunLaw | None = None
+    budget: Guarantee | None = None
+    eta: float | None = None
+    cap: int | None = None
+    pad: bool = False
+    delta: float | None = None
+    held_out: float = 0.25
+    rowwise: bool = False
+    rng: Source | None = None
 
     def fit(self, X: Any, y: Any, *, ledger: Ledger | None = None, purpose: str = "") -> Self:
         """Search, and keep the best model: `best_estimator_`, `best_params_`, `best_score_`, `guarantee_`, `tuned_`.
@@ -582,10 +552,9 @@ def right_answers(model: Any, X: Any, labels: Any, source: Source, *, rowwise: b
     and the model itself, which may be released, sees none. A row that `predict` refuses counts as wrong.
     """
     alone = rowwise or type(model) is LogisticRegression  # ours is known to classify each row by itself
-    if alone:
-        answers = _answers(model, X)
-        if answers is not None and answers.shape == (len(labels),):
-            return int(np.count_nonzero(same(labels, answers)))
+    answers = _answers(model, X) if alone else None
+    if answers is not None and answers.shape == (len(labels),):
+        return int(np.count_nonzero(same(labels, answers)))
     right = 0
     for row in range(len(labels)):
         answers = _answers(model if alone else deepcopy(model, {id(source): source}), _safe_indexing(X, [row]))

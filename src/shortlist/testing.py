@@ -168,10 +168,19 @@ def check_sensitivity(
     >>> check_sensitivity(lines, rows, user="user", monotone=True).refuted  # one person may have many lines
     True
     """
-    table = Table.of(rows)
-    if table.rows and user not in table.rows[0]:
+    known, back = read_rows(rows)
+    if known and user not in known[0]:
         raise ValueError(f"user must be a column of rows: there is no {user!r}")
-    search = Search(score, table, user, Claim.of(sensitivity, monotone, neighbours), random.Random(seed))
+    both = sensitivity if isinstance(sensitivity, tuple) else (sensitivity, sensitivity)
+    if len(both) != 2 or not all(isinstance(one, int | float) and 0 <= one < math.inf for one in both):
+        raise ValueError("sensitivity must be a number of at least 0, or (down, up): write sensitivity=1.0")
+    if neighbours not in ("add-remove", "replace"):
+        raise ValueError('neighbours must be "add-remove" or "replace"')
+    replace = neighbours == "replace"
+    if monotone and replace:
+        raise ValueError('monotone=True does not hold with neighbours="replace": write monotone=False')
+    down, up = map(float, both)
+    search = Search(score, known, back, user, down, up, bool(monotone), replace, random.Random(seed))
     alone = search.alone()
     if alone:
         return SensitivityCheck(True, alone, None, None, 0)
@@ -179,7 +188,7 @@ def check_sensitivity(
         if search.verdict(before, after):
             before, after = search.shrink(before, after)
             finding = search.verdict(before, after)
-            return SensitivityCheck(True, finding, table.back(before), table.back(after), tried)
+            return SensitivityCheck(True, finding, back(before), back(after), tried)
     said = f"no counterexample among {tries} pairs of neighbours; that proves nothing"
     return SensitivityCheck(False, said, None, None, tries)
 
@@ -192,56 +201,41 @@ CLOSE = 1e-9
 """Relative: sums of floats in another order are no counterexample."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows as dictionaries, and the way back to the caller's own kind of table."""
+def read_rows(rows: Any) -> tuple[Rows, Callable[[Rows], Any]]:
+    """A list of dictionaries, or a frame of pandas, polars or pyarrow, as dictionaries; and the way back."""
+    if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+        return [dict(row) for row in rows], lambda table: [dict(row) for row in table]
+    with IMPORTS:
+        import narwhals as nw
+    try:
+        frame = nw.from_native(rows, eager_only=True)
+    except TypeError:
+        raise TypeError("rows must be a list of dictionaries, or a frame of pandas, polars or pyarrow") from None
+    schema, backend = frame.schema, frame.implementation
 
+    def back(table: Rows) -> Any:
+        columns = {name: [row[name] for row in table] for name in schema}
+        return nw.from_dict(columns, schema=dict(schema), backend=backend).to_native()
+
+    return list(frame.rows(named=True)), back
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search: the score, what is claimed of it, whose row each is, and a repeatable source of tables."""
+
+    score: Score
     rows: Rows
     back: Callable[[Rows], Any]
-
-    @classmethod
-    def of(cls, rows: Any) -> Table:
-        """A list of dictionaries, or a frame of pandas, polars or pyarrow."""
-        if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
-            return cls([dict(row) for row in rows], lambda table: [dict(row) for row in table])
-        with IMPORTS:
-            import narwhals as nw
-        try:
-            frame = nw.from_native(rows, eager_only=True)
-        except TypeError:
-            frame = None
-        if frame is None:
-            raise TypeError("rows must be a list of dictionaries, or a frame of pandas, polars or pyarrow")
-        schema, backend = frame.schema, frame.implementation
-
-        def back(table: Rows) -> Any:
-            columns = {name: [row[name] for row in table] for name in schema}
-            return nw.from_dict(columns, schema=dict(schema), backend=backend).to_native()
-
-        return cls(list(frame.rows(named=True)), back)
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What is claimed of a score: how far one person moves it down and up, and whether all move one way."""
-
+    """From rows to a table of the caller's own kind."""
+    user: str
     down: float
+    """How far one person moves a score down at most, as is claimed; `up` is how far up."""
     up: float
     monotone: bool
     replace: bool
     """Whether one person's rows are replaced, instead of added."""
-
-    @classmethod
-    def of(cls, sensitivity: object, monotone: object, neighbours: object) -> Claim:
-        """Return the claim that a caller states, checked."""
-        both = sensitivity if isinstance(sensitivity, tuple) else (sensitivity, sensitivity)
-        if len(both) != 2 or not all(isinstance(one, int | float) and 0 <= one < math.inf for one in both):
-            raise ValueError("sensitivity must be a number of at least 0, or (down, up): write sensitivity=1.0")
-        if neighbours not in ("add-remove", "replace"):
-            raise ValueError('neighbours must be "add-remove" or "replace"')
-        if monotone and neighbours == "replace":
-            raise ValueError('monotone=True does not hold with neighbours="replace": write monotone=False')
-        return cls(float(both[0]), float(both[1]), bool(monotone), neighbours == "replace")
+    rng: random.Random
 
     def refute(self, before: dict[Any, float], after: dict[Any, float]) -> str:
         """What two neighbours' scores refute, in words; "" if nothing. `after` has one person more, or another one."""
@@ -260,47 +254,33 @@ class Claim:
             return f"one person moves one score up by {highest:.6g} and another down by {-lowest:.6g}: not monotone"
         return ""
 
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One search: the score, the claim, the column that tells people apart, and a repeatable source of tables."""
-
-    score: Score
-    table: Table
-    user: str
-    claim: Claim
-    rng: random.Random
-
     def scores(self, rows: Rows) -> dict[Any, float]:
         """{candidate: score}; a list's candidates are its positions. Whatever it raises is raised."""
-        answer = self.score(self.table.back(rows))
-        if isinstance(answer, Mapping):
-            return {one: float(value) for one, value in answer.items()}
-        return {place: float(value) for place, value in enumerate(answer)}
+        answer = self.score(self.back(rows))
+        pairs = answer.items() if isinstance(answer, Mapping) else enumerate(answer)
+        return {one: float(value) for one, value in pairs}
 
     def verdict(self, before: Rows, after: Rows) -> str:
         """What this pair refutes, in words; "" if nothing. A pair that the caller's kind of table refuses is none."""
-        try:
-            for rows in (before, after):
-                self.table.back(rows)
-        except Exception:  # a value that does not fit its column
-            return ""
         answers, raised = [], []
         for rows in (before, after):
+            try:
+                self.back(rows)
+            except Exception:  # a value that does not fit its column
+                return ""
             try:
                 answers.append(self.scores(rows))
             except Exception as error:
                 raised.append(type(error).__name__)
         if not raised:
-            return self.claim.refute(*answers)
+            return self.refute(*answers)
         if len(raised) == 2 and raised[0] == raised[1]:  # which tells nothing apart
             return ""
         return f"the score raises {raised[0]} on one of two neighbours, and that tells them apart"
 
     def alone(self) -> str:
         """What is wrong with the score on one table: randomness of its own, or a look at the order of rows."""
-        rows = self.table.rows
-        first = self.scores(rows)
+        rows, first = self.rows, self.scores(self.rows)
         if not _same(first, self.scores(rows)):
             return "the score of one and the same table changes from call to call"
         orders = [rows[::-1], *(self.rng.sample(rows, len(rows)) for _ in range(4))]
@@ -310,12 +290,12 @@ class Search:
 
     def pairs(self, tries: int) -> Iterator[tuple[Rows, Rows]]:
         """Tables with people left out, and the same with one person more (or another one)."""
-        people = list(dict.fromkeys(row[self.user] for row in self.table.rows))
+        people = list(dict.fromkeys(row[self.user] for row in self.rows))
         for n in range(tries):
             present = set(people if n % 3 == 0 else self.rng.sample(people, self.rng.randint(0, len(people))))
-            base = [row for row in self.table.rows if row[self.user] in present]
+            base = [row for row in self.rows if row[self.user] in present]
             new = self._person(people)
-            if self.claim.replace:
+            if self.replace:
                 gone = self.rng.choice(people) if people else None
                 rest = [row for row in base if row[self.user] != gone]
                 yield rest + self._rename_person(self._person(people), people), rest + self._rename_person(new, people)
@@ -327,15 +307,13 @@ class Search:
 
     def _person(self, people: Sequence[Any]) -> Rows:
         """Rows of somebody new: a copy of a real person, everything at once, one row many times, odd numbers."""
-        rows, rng = self.table.rows, self.rng
+        rows, rng = self.rows, self.rng
         if not rows:
             return []
         kind = rng.randrange(5)
-        if kind == 0:
-            one = rng.choice(people)
-            return [dict(row) for row in rows if row[self.user] == one]
-        if kind == 1:
-            return [dict(row) for row in rows]
+        if kind < 2:
+            one = rng.choice(people) if kind == 0 else None
+            return [dict(row) for row in rows if kind or row[self.user] == one]
         if kind == 2:
             return [dict(rng.choice(rows))] * rng.choice((1, 2, 50))
         columns = [name for name in rows[0] if name != self.user]
@@ -363,9 +341,10 @@ class Search:
         size = len(people)
         while size:
             for start in range(0, len(people), size):
-                fewer = self._without(before, after, set(people[start : start + size]))
-                if fewer[0] != fewer[1] and self.verdict(*fewer):
-                    before, after = fewer
+                gone = set(people[start : start + size])
+                one, two = ([row for row in rows if row[self.user] not in gone] for rows in (before, after))
+                if one != two and self.verdict(one, two):
+                    before, after = one, two
             people = list(dict.fromkeys(row[self.user] for row in before))
             size = min(size, len(people)) // 2 if size > 1 else 0
         common = [row for row in before if row in after]
@@ -375,10 +354,6 @@ class Search:
             if len(extra) > 1 and self.verdict(before, rest):
                 after = rest
         return before, after
-
-    def _without(self, before: Rows, after: Rows, people: set[Any]) -> tuple[Rows, Rows]:
-        present = [[row for row in rows if row[self.user] not in people] for rows in (before, after)]
-        return present[0], present[1]
 
 
 def _same(one: dict[Any, float], two: dict[Any, float]) -> bool:

@@ -11,6 +11,7 @@ A distribution of the number K of runs, with f(x) = E x^K, says of itself
 from __future__ import annotations
 
 import math
+import operator
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,20 +23,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.accounting import curves
 from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_total, thinning_total
-from shortlist.accounting.curves import (
-    COARSE,
-    ULP,
-    Curves,
-    Profile,
-    Renyi,
-    gaussian,
-    pure_rho,
-    renyi_profile,
-    symmetric,
-    two_point,
-    up,
-)
+from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, up
 from shortlist.accounting.guarantees import Guarantee, count, number
 from shortlist.bounds import whole_profile
 from shortlist.exact.reals import ball, exactly
@@ -89,9 +79,8 @@ class NegativeBinomial:
             raise ValueError(f"eta must be 0 or at least {LEAST_ETA:g} away from it: write eta=0")
         if (mean is None) == (gamma is None):
             raise TypeError("give either mean= or gamma=, for example NegativeBinomial(mean=10, eta=0)")
-        if mean is None:
-            rate = number("gamma", gamma, above=True, below=1.0)
-        else:
+        rate = 0.0 if gamma is None else number("gamma", gamma, above=True, below=1.0)
+        if mean is not None:
             rate = _gamma_of(number("mean", mean, least=1.0, above=True, below=MOST_RUNS), shape)
         if _mean_of(rate, shape) > MOST_RUNS:
             raise ValueError(f"gamma must leave a mean of at most {MOST_RUNS:,} runs: write gamma=0.01, for example")
@@ -124,14 +113,12 @@ class NegativeBinomial:
         if not self.eta:
             return power / math.log(self.gamma)
         with np.errstate(over="ignore"):
-            values: Floats = np.expm1(self.eta * power) / math.expm1(self.eta * math.log(self.gamma))
-        return values
+            return np.expm1(self.eta * power) / math.expm1(self.eta * math.log(self.gamma))
 
-    def factor(self, odds: arb) -> arb | None:
-        """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form; None if there is none."""
+    def factor(self, odds: arb) -> arb:
+        """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form."""
         gamma = ball(Fraction(self.gamma))
-        ratio: arb = ((odds + gamma) / (1 + gamma * odds)) ** ball(1 + Fraction(self.eta))
-        return ratio
+        return ((odds + gamma) / (1 + gamma * odds)) ** ball(1 + Fraction(self.eta))
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
@@ -190,18 +177,15 @@ class Poisson:
 
     def hit_probability(self, d: Floats) -> Floats:
         """Return 1 - f(1 - `d`), the probability that an event of probability d is among the runs."""
-        values: Floats = -np.expm1(-self.mean * d)
-        return values
+        return -np.expm1(-self.mean * d)
 
     def log_moment(self, t: Floats) -> Floats:
         """ln f(e^`t`) for t >= 0; infinite where the series does not converge."""
-        values: Floats = self.mean * np.expm1(np.minimum(t, 700.0))
-        return np.where(t <= 700.0, values, math.inf)
+        return np.where(t <= 700.0, self.mean * np.expm1(np.minimum(t, 700.0)), math.inf)
 
-    def factor(self, odds: arb) -> arb | None:
-        """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form; None if there is none."""
-        ratio: arb = (ball(Fraction(self.mean)) * (odds - 1) / (odds + 1)).exp()
-        return ratio
+    def factor(self, odds: arb) -> arb:
+        """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form."""
+        return (ball(Fraction(self.mean)) * (odds - 1) / (odds + 1)).exp()
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
@@ -262,14 +246,12 @@ class Binomial:
 
     def log_moment(self, t: Floats) -> Floats:
         """ln f(e^`t`) for t >= 0; beyond e^700, where floats end, by e^t p + 1 - p <= e^t."""
-        values: Floats = self.n * np.log1p(self.p * np.expm1(np.minimum(t, 700.0)))
-        return np.where(t <= 700.0, values, self.n * t)
+        return np.where(t <= 700.0, self.n * np.log1p(self.p * np.expm1(np.minimum(t, 700.0))), self.n * t)
 
-    def factor(self, odds: arb) -> arb | None:
-        """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form; None if there is none."""
+    def factor(self, odds: arb) -> arb:
+        """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form."""
         rest = ball(1 - Fraction(self.p))
-        ratio: arb = ((rest + odds) / (1 + rest * odds)) ** (self.n - 1)
-        return ratio
+        return ((rest + odds) / (1 + rest * odds)) ** (self.n - 1)
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
@@ -283,12 +265,11 @@ def pure_cost(runs: RunLaw, epsilon: float) -> float | None:
     """epsilon + ln max f'(s)/f'(s') in closed form (Theorem 235), rounded up; None where there is none."""
     from flint import ctx
 
+    if isinstance(runs, Capped):
+        return None
     with ctx.workprec(BITS):
         exact = ball(Fraction(epsilon))
-        factor = runs.factor(exact.exp())
-        if factor is None:
-            return None
-        whole = (exact + factor.log()).upper()
+        whole = (exact + runs.factor(exact.exp()).log()).upper()
         return up(exactly(whole)) if whole.is_finite() else math.inf
 
 
@@ -336,8 +317,8 @@ class Capped:
         return float(_chances(self)[0])
 
     @property
-    def most(self) -> int | None:
-        return len(_chances(self)) - 1
+    def most(self) -> int:
+        return self.cap if self.runs.most is None else min(self.cap, self.runs.most)
 
     def log_slope(self, x: Floats) -> Floats:
         """ln f'(`x`) for x from 0 to 1."""
@@ -363,26 +344,12 @@ class Capped:
             for k, chance in enumerate(chances):
                 small = small + chance * np.expm1(k * t)
                 large = np.logaddexp(large, math.log(chance) + k * t) if chance else large
-            values: Floats = np.where(len(chances) * t < 1.0, np.log1p(small), large)
-        return values
-
-    def factor(self, odds: arb) -> arb | None:
-        """max f'(s)/f'(s') where e^epsilon is `odds`, in closed form; None if there is none."""
-        return None
+            return np.where(len(chances) * t < 1.0, np.log1p(small), large)
 
     def ladder(self) -> Ladder:
         """(least k, ratio of the chances of k + 1 and k, inverse of the least k's chance)."""
-        first, ratio, _ = self.runs.ladder()
-        last = len(_chances(self)) - 1
-
-        def total() -> arb:
-            weight = whole = ball(Fraction(1))
-            for k in range(first, last):
-                weight = weight * ball(ratio(k))
-                whole = whole + weight
-            return whole
-
-        return first, lambda k: ratio(k) if k < last else Fraction(0), total
+        (first, ratio, _), last = self.runs.ladder(), self.most
+        return first, lambda k: ratio(k) if k < last else Fraction(0), lambda: sum(_weights(self), ball(Fraction(0)))
 
 
 @lru_cache(64)
@@ -390,16 +357,17 @@ def _chances(capped: Capped) -> Floats:
     """P[K = k] for k = 0, 1, .., each right to a few units of its last bit."""
     from flint import ctx
 
-    first, ratio, _ = capped.runs.ladder()
-    weights = [0.0] * first
-    last = capped.cap if capped.runs.most is None else min(capped.cap, capped.runs.most)
     with ctx.workprec(128):
-        exact = [ball(Fraction(1))]
-        for k in range(first, last):
-            exact.append(exact[-1] * ball(ratio(k)))
+        exact = _weights(capped)
         whole = sum(exact, ball(Fraction(0)))
-        weights += [float((one / whole).mid()) for one in exact]
-    return np.array(weights)
+        return np.array([0.0] * capped.runs.ladder()[0] + [float((one / whole).mid()) for one in exact])
+
+
+def _weights(capped: Capped) -> list[arb]:
+    """The chances of all numbers from the least to the largest, over that of the least."""
+    first, ratio, _ = capped.runs.ladder()
+    ratios = (ball(ratio(k)) for k in range(first, capped.most))
+    return list(accumulate(ratios, operator.mul, initial=ball(Fraction(1))))
 
 
 FARTHEST = 60.0
@@ -450,12 +418,8 @@ def half_planes(profile: Profile, pure: float, renyi: Renyi | None) -> tuple[Flo
     delta = np.clip(profile(epsilons), 0.0, 1.0)
     # s <= e^epsilon s' + delta, and 1 - s' <= e^epsilon (1 - s) + delta
     c, d = [delta, 1 - np.exp(-epsilons) * (1 - delta) + 1e-15], [np.exp(epsilons) * (1 + 1e-15), np.exp(-epsilons)]
-    if renyi is not None:
-        with np.errstate(all="ignore"):
-            more_c, more_d = _tangents(renyi)
-        c.append(more_c)
-        d.append(more_d)
-    return np.concatenate(c), np.concatenate(d)
+    more_c, more_d = (np.zeros(0), np.zeros(0)) if renyi is None else _tangents(renyi)
+    return np.concatenate([*c, more_c]), np.concatenate([*d, more_d])
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,6 +439,7 @@ class Region:
         return np.minimum(-self.bound.at(other), 1.0)
 
 
+@np.errstate(all="ignore")
 def _tangents(renyi: Renyi) -> tuple[Floats, Floats]:
     """Tangents of the sets {D_a(s, s') <= D_a and D_a(s', s) <= D_a}, s and s' as coins, at some s'.
 
@@ -507,8 +472,7 @@ def _tangents(renyi: Renyi) -> tuple[Floats, Floats]:
 
     def excess(z: Floats) -> Floats:
         first, second, third, fourth = terms(z)
-        values: Floats = np.stack([np.logaddexp(first, second), np.logaddexp(third, fourth)]) / less
-        return values
+        return np.stack([np.logaddexp(first, second), np.logaddexp(third, fourth)]) / less
 
     low, high = ends, ends + 80.0
     for _ in range(STEPS):
@@ -558,10 +522,9 @@ def base_of(charges: Charges) -> Base:
     """What the charges of one run say together."""
     thinned = thinning_total(charges) > 0
     profile, renyi = whole_profile(charges), None if thinned else renyi_total(charges)
-    if renyi is not None and not np.isfinite(renyi(1 + COARSE)).any():
+    if renyi is not None and not np.isfinite(renyi(1 + curves.COARSE)).any():
         renyi = None
-    pure = math.inf if thinned else pure_total(charges)
-    rho = math.inf if thinned else rho_total(charges)
+    pure, rho = (math.inf, math.inf) if thinned else (pure_total(charges), rho_total(charges))
     where = Region.of(*half_planes(profile, pure, renyi if math.isinf(pure) else None))
     return Base(pure, rho, renyi, profile, where)
 
@@ -579,35 +542,32 @@ def best_curves(base: Base, runs: RunLaw) -> Curves:
     renyi = _renyi(base, runs, ratios, pure)
     rho = _rho(base, runs, ratios, renyi) if base.rho < math.inf else math.inf
     if pure < math.inf:
-        rho = min(rho, pure_rho(pure))
+        rho = min(rho, curves.pure_rho(pure))
     least = min(1.0, float(runs.hit_probability(np.ones(()))) * (1 + NOISE))
     bounds: list[Profile] = [lambda x: np.full(x.shape, least)]
     if r < math.inf:
         bounds.append(lambda x: runs.hit_probability(np.clip(base.profile(x - r), 0.0, 1.0)) * (1 + NOISE))
     if base.renyi is not None:
-        bounds.append(renyi_profile(renyi))
+        bounds.append(curves.renyi_profile(renyi))
     if pure < math.inf:
-        bounds.append(two_point(pure, -pure))  # randomised response dominates all that is pure
+        bounds.append(curves.two_point(pure, -pure))  # randomised response dominates all that is pure
 
     @np.errstate(all="ignore")
     def half(x: Floats) -> Floats:
         return np.where(x >= pure, 0.0, np.min([bound(x) for bound in bounds], axis=0))
 
+    why_not = "" if base.pure < math.inf else "one run leaves rare losses of any size, and so does the best of many"
+    if base.renyi is None:
+        why_not = "one run has a delta of its own, and of the best of many only a profile is known then"
     return Curves(
         renyi=renyi,
-        pairs=(symmetric(half),),
-        witness=lambda order: (gaussian(0.0),),
+        pairs=(curves.symmetric(half),),
+        witness=lambda order: (curves.gaussian(0.0),),
         pure=pure,
         rho=rho,
         joint=base.renyi is not None,
-        why_not=_why_not(base),
+        why_not=why_not,
     )
-
-
-def _why_not(base: Base) -> str:
-    if base.renyi is None:
-        return "one run has a delta of its own, and of the best of many only a profile is known then"
-    return "" if base.pure < math.inf else "one run leaves rare losses of any size, and so does the best of many"
 
 
 @dataclass(frozen=True, slots=True)
@@ -667,7 +627,8 @@ def _renyi(base: Base, runs: RunLaw, ratios: _Ratios, pure: float) -> Renyi:
     one_run = base.renyi
     if one_run is None:
         return lambda orders: np.full(orders.shape, math.inf)
-    rho, nothing = pure_rho(pure) if pure < math.inf else math.inf, math.log(runs.none) if runs.none else -math.inf
+    rho = curves.pure_rho(pure) if pure < math.inf else math.inf
+    nothing = math.log(runs.none) if runs.none else -math.inf
 
     def at(orders: Floats) -> Floats:
         less = orders - 1
@@ -679,7 +640,7 @@ def _renyi(base: Base, runs: RunLaw, ratios: _Ratios, pure: float) -> Renyi:
             bounded = np.minimum(orders * rho * (1 + 4 * ULP), pure)
         return np.fmin(np.fmin(np.where(np.isnan(weighted), math.inf, weighted), plain), bounded)
 
-    grid = 1 + COARSE
+    grid = 1 + curves.COARSE
     later = np.minimum.accumulate(at(grid)[::-1])[::-1]
     later = np.append(later, math.inf)
 
@@ -723,8 +684,7 @@ def draw_number(runs: RunLaw, stream: WordStream) -> int:
 def _least(ladder: Ladder, most: int | None, uniform: arb) -> int | None:
     """Return the least k whose sum is above U Z, or None where the bits that are known do not tell."""
     k, ratio, total = ladder
-    aim = uniform * total()
-    weight = whole = ball(Fraction(1))
+    aim, weight, whole = uniform * total(), ball(Fraction(1)), ball(Fraction(1))
     while k != most and not whole > aim:
         if not whole < aim:
             return None
@@ -801,14 +761,12 @@ def _curves_of_mixture(mixed: Mixed) -> Curves:
         bounded: Floats = np.minimum((total + 8 * len(logs) * ULP * (1 + np.abs(total))) / less, largest)
         return bounded
 
-    delta = min(
-        1.0, up(sum((s * Fraction(thinning_total(c)) for s, c in zip(shares, charges, strict=True)), Fraction(0)))
-    )
+    thinned = sum(share * Fraction(thinning_total(one)) for share, one in zip(shares, charges, strict=True))
     return Curves(
         renyi=renyi,
         pairs=(profile,),
-        witness=lambda order: (gaussian(0.0),),
-        delta=delta,
+        witness=lambda order: (curves.gaussian(0.0),),
+        delta=min(1.0, up(Fraction(thinned))),
         pure=max(map(pure_total, charges)),
         rho=max(map(rho_total, charges)),
         joint=True,

@@ -12,25 +12,17 @@ from itertools import pairwise
 from typing import Any, Self
 
 from shortlist import release_io as io
-from shortlist._text import terminal_safe, text_table
+from shortlist import tuned
+from shortlist._arrays import check_flag
+from shortlist._text import terminal_safe
 from shortlist.exact.search import bisect, find_crossing, neighbours
 from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_weights
+from shortlist.pages.texts import text_table
 from shortlist.pages.theme import html_table
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
 from shortlist.release_io import json_line, path_text, write_text
 from shortlist.sampling.entropy import Source, WordStream
-from shortlist.tuned import (
-    MOST_RUNS,
-    Capped,
-    Mixed,
-    NegativeBinomial,
-    RunLaw,
-    Tuned,
-    draw_number,
-    draw_place,
-    pure_cost,
-    whole_shares,
-)
+from shortlist.tuned import Capped, Mixed, NegativeBinomial, RunLaw, Tuned
 
 FORMAT = "shortlist tuned"
 
@@ -152,28 +144,14 @@ def _read_candidate(value: Any) -> Any:
     return io.LABEL.read(value)
 
 
-def _read_score(value: Any) -> float:
-    score: float = io.REAL.read(value)
-    if math.isnan(score):
-        raise io.Damaged("a number is wanted")
-    return score
-
-
 FIELDS: dict[str, io.Codec] = {
     "candidate": io.Codec(_write_candidate, _read_candidate),
     "index": io.optional(io.WHOLE),
-    "score": io.optional(io.Codec(io.REAL.write, _read_score)),
+    "score": io.optional(io.REAL),
     "failed": io.FLAG,
-    "guarantee": io.GUARANTEE,
-    "charge": io.GUARANTEE,
-    "mechanism": io.TEXT,
-    "why": io.TEXT,
-    "notes": io.list_of(io.TEXT, tuple),
-    "unit": io.TEXT,
-    "neighbours": io.word("add-remove", "replace"),
-    "secure": io.FLAG,
-    "receipt": io.optional(io.RECEIPT),
-}
+    **{name: io.COMMON[name] for name in ("guarantee", "charge", "mechanism", "why", "notes", "unit", "neighbours",
+                                          "secure", "receipt")},
+}  # fmt: skip
 """What stands in JSON: all but the output."""
 
 
@@ -219,16 +197,7 @@ class Grid:
         shares = [Fraction(1)] * len(candidates) if weights is None else check_weights("weights", weights)
         if len(shares) != len(candidates):
             raise ValueError("weights must be one positive number for each candidate, or be left out")
-        return cls(candidates, whole_shares(shares))
-
-    @property
-    def shares(self) -> list[int]:
-        """The weights as whole numbers."""
-        return [above - below for below, above in pairwise([0, *self.sums])]
-
-    def fresh(self, place: int) -> Any:
-        """A copy for one run: what a run writes into its candidate is nobody else's."""
-        return copy.deepcopy(self.candidates[place])
+        return cls(candidates, tuned.whole_shares(shares))
 
 
 def one_run(guarantee: object, grid: Grid) -> Guarantee:
@@ -247,8 +216,8 @@ def one_run(guarantee: object, grid: Grid) -> Guarantee:
     if len(each) != len(grid.candidates) or not all(isinstance(one, Guarantee) for one in each):
         raise TypeError(NO_GUARANTEE)
     together: dict[Guarantee, int] = {}
-    for one, share in zip(each, grid.shares, strict=True):
-        together[one] = together.get(one, 0) + share
+    for one, (below, above) in zip(each, pairwise([0, *grid.sums]), strict=True):
+        together[one] = together.get(one, 0) + above - below
     if len(together) == 1:
         return next(iter(together))
     common = math.gcd(*together.values())
@@ -268,11 +237,11 @@ def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) ->
         runs = NegativeBinomial(gamma=gamma, eta=eta)
         return runs if cap is None else Capped(runs, cap)
 
-    nearly_one, least = 1 - 2.0**-30, NegativeBinomial(mean=math.nextafter(MOST_RUNS, 0), eta=eta).gamma
+    nearly_one, least = 1 - 2.0**-30, NegativeBinomial(mean=math.nextafter(tuned.MOST_RUNS, 0), eta=eta).gamma
     pure = base.as_pure()
     if isinstance(budget, PureDP) and pure is not None and cap is None:
         epsilon, most = pure.epsilon, budget.epsilon
-        fits: Callable[[float], bool] = lambda gamma: (pure_cost(law(gamma), epsilon) or math.inf) <= most  # noqa: E731
+        fits: Callable[[float], bool] = lambda gamma: (tuned.pure_cost(law(gamma), epsilon) or math.inf) <= most  # noqa: E731
         _check_ends(fits(nearly_one), fits(least))
         return law(bisect(fits, least, nearly_one, neighbours)[1])
 
@@ -407,7 +376,9 @@ def tune(
     promised = Tuned(base, law)
     if budget is not None and check_budget(budget).excess(promised) > 0:
         raise ValueError(f"runs must fit the budget {budget}: give fewer runs on average, or leave runs= out")
-    many = _trainings(law, pad)
+    if check_flag("pad", pad) and law.most is None:
+        raise ValueError("pad needs a largest number of runs: write cap=50 too, or runs=sl.Binomial(20, 0.5)")
+    many = law.most if pad else None  # how many trainings are always run
     if neighbours not in ("add-remove", "replace"):
         raise ValueError('neighbours must be "add-remove" or "replace"')
     if not isinstance(unit, str):
@@ -428,7 +399,7 @@ def tune(
         charge=charge,
         mechanism=name,
         why="named by the caller" if runs is not None else f"the largest mean that fits {budget}",
-        notes=_notes(winner, many),
+        notes=(TOLD if many is None else PADDED, *([NOTHING] if winner is None else [FAILED] * winner.failed)),
         unit=unit,
         neighbours=neighbours,
         secure=source.secure,
@@ -460,24 +431,13 @@ def check_budget(budget: object) -> Budget:
     return budget
 
 
-def _trainings(law: RunLaw, pad: bool) -> int | None:
-    """How many trainings are always run; None where only those that count are."""
-    if pad not in (True, False):
-        raise TypeError("pad must be True or False")
-    if not pad:
-        return None
-    if law.most is None:
-        raise ValueError("pad needs a largest number of runs: write cap=50 too, or runs=sl.Binomial(20, 0.5)")
-    return law.most
-
-
 def _best(train: Callable[[Any], Any], grid: Grid, law: RunLaw, many: int | None, source: Source) -> Run | None:
     """The first of the largest score among those that count; the others are forgotten as soon as they are done."""
     stream = WordStream(source)
-    counting = draw_number(law, stream)
+    counting = tuned.draw_number(law, stream)
     best: Run | None = None
     for n in range(counting if many is None else many):
-        place = draw_place(grid.sums, stream)
+        place = tuned.draw_place(grid.sums, stream)
         run = _run(train, grid, place)
         if n < counting and (best is None or run.score > best.score):
             best = run
@@ -487,7 +447,7 @@ def _best(train: Callable[[Any], Any], grid: Grid, law: RunLaw, many: int | None
 def _run(train: Callable[[Any], Any], grid: Grid, place: int) -> Run:
     """One call; whatever it raises is an outcome, and nothing of it is kept. Interrupts and exits go through."""
     try:
-        output, score = train(grid.fresh(place))
+        output, score = train(copy.deepcopy(grid.candidates[place]))  # what a run writes there is nobody else's
         return Run(place, output, _as_score(score), False)
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -504,12 +464,3 @@ def _as_score(score: Any) -> float:
     except Exception:
         return -math.inf
     return -math.inf if math.isnan(value) else value
-
-
-def _notes(winner: Run | None, many: int | None) -> tuple[str, ...]:
-    said = [TOLD if many is None else PADDED]
-    if winner is None:
-        said.append(NOTHING)
-    elif winner.failed:
-        said.append(FAILED)
-    return tuple(said)

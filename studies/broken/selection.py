@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from shortlist.audit import Law
-from shortlist.audit.certified.base import Point, custom, ordered_law, set_law
+from shortlist.audit.certified.base import ONE, Pieces, Point, ordered_law, power, rational, set_law
 from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 
@@ -85,6 +88,17 @@ def _gaussian(x: Array, draws: int, rng: Rng) -> Array:
 
 def _no_gap_price(x: Point) -> Law:
     return Law(ordered_law(x, 1, "exponential", 1))
+
+
+def custom(knots: Sequence[int | float | Fraction], slopes: Sequence[int | float | Fraction]) -> Pieces:
+    """The survival function of `piecewise_noise(knots, slopes)`."""
+    at, fall = [rational(knot) for knot in knots], [rational(slope) for slope in slopes]
+    height, polys = fmpq(0), [ONE]
+    for place, (start, slope) in enumerate(zip(at, fall, strict=True)):
+        polys.append({slope: power(height - slope * start)})
+        if place + 1 < len(at):
+            height += slope * (at[place + 1] - start)
+    return tuple(at), tuple(polys)
 
 
 HAZARD = custom([0, 5, 10, 15, 20, 25, 30, 35], [-1, 0, -1, 0, -1, 0, -1, -1])

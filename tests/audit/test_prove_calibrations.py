@@ -38,9 +38,9 @@ from shortlist.mechanisms import stable as large_gap
 from shortlist.mechanisms import unknown_domain as limited_domain
 from shortlist.mechanisms.stable import Parts
 from shortlist.pate import MultiLabelPATE
-from shortlist.privacy import GumbelDP
+from shortlist.privacy import GumbelDP, ThinnedRange
 from tests.helpers.support import FULL, full_size, sized
-from tests.helpers.typed import of_kind, present
+from tests.helpers.typed import of_kind
 
 # Claims
 
@@ -152,7 +152,7 @@ WRONG: list[tuple[Mechanism, Any, str, Any, dict[str, Any]]] = [
     (NoisyMax(epsilon=1.0), NoisyMax, "_scale", 0.5, ONE),
     (OneshotTopK(k=2, epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
     (CanonicalTopK(k=2, epsilon=1.0), CanonicalTopK, "_rate", 3, {"d": 4, "top": 1}),
-    (CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"), canonical, "_rate", 3, {"d": 4, "top": 1}),
+    (CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"), canonical, "epsilon_of_a_round", 3, {"d": 4, "top": 1}),
     (JointTopK(k=2, epsilon=1.0), JointTopK, "_rate", 2, ONE),
     (JointTopK(k=2, epsilon=1.0), joint, "epsilon_of_a_round", 2, ONE),
     (TopKWithGaps(k=2, epsilon=1.0), TopKWithGaps, "_scale", 0.5, ONE),
@@ -212,14 +212,17 @@ FILLED = StableTopK(k=1, budget=ZCDP(2.0, 0.05), fill=True, limit=2)
 @pytest.mark.parametrize("public", [True, False])
 def test_filling_up_with_twice_its_epsilon_is_refuted(public, monkeypatch):
     assert prove_mechanism(FILLED, public=public).holds
-    charge, wrong = FILLED.charge, replace(FILLED._parts, fill=2 * present(FILLED._parts.fill))
+    charge, fill = FILLED.charge, of_kind(ThinnedRange, FILLED._parts.fill)
+    wrong = replace(FILLED._parts, fill=replace(fill, epsilon=2 * fill.epsilon))
     monkeypatch.setattr(StableTopK, "_parts", property(lambda _: wrong))
     assert "hockey stick" in prove_mechanism(FILLED, public=public, claim=charge).violation
 
 
 def test_filling_up_without_its_delta_is_refuted_where_the_list_is_not_public(monkeypatch):
     plain = Parts.charge
-    monkeypatch.setattr(Parts, "charge", lambda parts: plain(replace(parts, fill_delta=0.0)))
+    monkeypatch.setattr(
+        Parts, "charge", lambda parts: plain(replace(parts, fill=replace(of_kind(ThinnedRange, parts.fill), delta=0.0)))
+    )
     assert "hockey stick" in prove_mechanism(FILLED, public=False).violation
     assert prove_mechanism(FILLED, public=True).holds  # a public list needs none
 
@@ -293,9 +296,9 @@ def test_the_sampler_asks_where_the_law_does(mechanism, owner, name, monkeypatch
 
 def test_a_charge_beyond_the_budget_is_refuted(monkeypatch):
     times(monkeypatch, oneshot, "epsilon_of_a_round", 1 + 1e-6)
-    oneshot._rounds.cache_clear()
+    oneshot.charge_of_rounds.cache_clear()
     found = prove_mechanism(OneshotTopK(k=2, budget=ZCDP(0.2)), **ONE)
-    oneshot._rounds.cache_clear()
+    oneshot.charge_of_rounds.cache_clear()
     assert "does not fit the budget" in found.violation
 
 

@@ -12,14 +12,13 @@ import pytest
 import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP
 from shortlist._files import sweep
-from shortlist.tables.count import open_table
-from shortlist.tables.question import Question
 from tests.helpers.storm import HOME, MissedError, Storm, interrupt
 from tests.helpers.support import full_size, sized
 from tests.helpers.terminal import main
+from tests.tables.tables import opened
 
-ASKED = Question.of("user", "item", None, None)
 KNOWN = ["a", "b", "c"]
+ASKED = {"user": "user", "item": "item", "candidates": KNOWN}
 STRIDE = sized(3, full=1)
 """In the suite every third place is struck, in `make audit` each."""
 
@@ -48,7 +47,7 @@ def check_empty(home):
 @full_size
 def test_a_count_that_is_interrupted_leaves_nothing(home):
     def work():
-        return open_table("rows.csv", ASKED, KNOWN).count(lambda share: None).as_public().values.tolist()
+        return opened("top_k", "rows.csv", **ASKED).read(lambda share: None).as_public().values.tolist()
 
     files = ["tables/files.py", "tables/duckdb.py", "tables/count.py", "tables/errors.py"]
     storm = Storm(work, [*files, "_files.py"], before=sweep)
@@ -149,7 +148,7 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1, 
 
 @full_size
 def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
-    own = ("top", "deliver", "_run", "open_ledger", "tell_charge", "execute")
+    own = ("top", "deliver", "_run", "open_ledger", "execute")
     files = ["cli/releases.py", "execute.py"]
     ends = storm_of_top(
         home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own, stride=STRIDE

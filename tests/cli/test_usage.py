@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 from shortlist.cli.releases import list_methods
+from shortlist.query import options_of
 from tests.helpers.terminal import Terminal, called, main
 
 TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film")
@@ -106,3 +107,13 @@ def test_a_help_takes_the_width_of_the_terminal_as_far_as_lines_can_be_read(monk
 def test_a_shell_completes_the_names_of_methods():
     assert list_methods("gua") == ["guarded", "guarded-list"]
     assert list_methods("")[0] == "auto"
+
+
+@pytest.mark.parametrize(("command", "call"), [("top", "top_k"), ("keys", "keys"), ("quantile", "quantile")])
+def test_every_plain_option_of_a_table_is_one_of_the_command(command, call):
+    words = called(command, "-h").stdout
+    plain = [
+        one for one in options_of(call) if one.part == "table" and one.type in ("str | None", "int | None", "bool")
+    ]
+    assert [one.name for one in plain if f"--{one.name.replace('_', '-')}" not in words] == []
+    assert "memory" in [one.name for one in plain]

@@ -15,6 +15,7 @@ from shortlist.audit import Law, alike, neighbours, prove
 from shortlist.audit.certified import base
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise import custom_noise, piecewise_noise
+from studies.broken.selection import custom
 from tests.helpers.inside import EXPONENTIAL, LOGISTIC
 from tests.helpers.support import assert_law, histogram
 
@@ -132,7 +133,7 @@ def box(noise, monotone):
 
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 def test_sets_keep_epsilon_on_a_box(monotone):
-    assert box(base.custom(*pieces(SLOW)), monotone).holds
+    assert box(custom(*pieces(SLOW)), monotone).holds
 
 
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
@@ -140,15 +141,15 @@ def test_the_law_of_a_code_that_is_refused_would_break_it(monotone):
     """One knot too steep: slope -2 between 0 and 3 is what the refusal keeps out."""
     with pytest.raises(ValueError, match="too steeply after 0"):
         custom_noise(lambda x: -2 * x, low=0, high=3, knots=4)
-    assert box(base.custom([0, 3], [-2, -1]), monotone).least_log_ratio > 1.01
+    assert box(custom([0, 3], [-2, -1]), monotone).least_log_ratio > 1.01
 
 
 def test_draws_follow_the_certified_law_and_the_order_stays_inside():
     """The library's own draws and exact utility against the law in balls, written from knots and slopes alone."""
     mechanism, scores = OneshotTopK(k=2, epsilon=1.0, noise=SLOW), [3, 2, 0, 1]
     assert not mechanism.ordered
-    law = {pair: float(p) for pair, p in base.set_law(scores, 2, base.custom(*pieces(SLOW)), 4).items()}
-    wrong = base.set_law(scores, 2, base.custom([0, 1], [Fraction(-3, 4), -1]), 4)
+    law = {pair: float(p) for pair, p in base.set_law(scores, 2, custom(*pieces(SLOW)), 4).items()}
+    wrong = base.set_law(scores, 2, custom([0, 1], [Fraction(-3, 4), -1]), 4)
     rows = mechanism.release_many(scores, draws=100_000, rng=sl.testing.seeded(300))
     pairs = list(combinations(range(4), 2))
     counts = [np.count_nonzero((rows == pair).all(axis=1)) for pair in pairs]

@@ -11,14 +11,14 @@ from scipy.stats import laplace, norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Release
-from shortlist.estimates import (
+from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
+from shortlist.testing import seeded
+from shortlist.utility.estimates import (
     gaussian_margin,
     geometric_margin,
     margin_with_gaps,
     whole_laplace_margin,
 )
-from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
-from shortlist.testing import seeded
 from tests.helpers.inside import Geometric
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present

@@ -27,7 +27,7 @@ def test_quantiles_of_the_gaussian_test_are_never_below_the_true_ones():
 @pytest.mark.parametrize("slack", [1, 2])
 def test_rates_of_the_gaussian_test_never_cost_more_than_their_rho(slack):
     for rho in (10.0 ** (2 - 8 * SOME)).tolist():
-        cost = (slack * thresholds.rate_below(rho, slack)) ** 2 / 2
+        cost = (slack * thresholds.rate_below(rho, slack**2)) ** 2 / 2
         assert Fraction(rho) * (1 - Fraction(1, 10**12)) <= cost <= Fraction(rho)
 
 

@@ -33,9 +33,9 @@ def few_will_do(monkeypatch):
 def test_ranks_and_candidates_are_those_of_sorting(shape):
     values = SHAPES[shape]
     counted, order = present(tallied_scores.count_scores(values)), tallied_scores.descending(values)
-    assert np.array_equal(tallied_scores.runs_of(counted).expand(), values[order])
+    assert np.array_equal(counted.runs.expand(), values[order])
     for ranks in (np.arange(D), np.array([7]), np.array([D - 1, 0, D // 2, 1]), np.array([], np.int64)):
-        assert np.array_equal(tallied_scores.positions_of(counted, ranks), order[ranks])
+        assert np.array_equal(counted.positions(ranks), order[ranks])
 
 
 def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
@@ -60,8 +60,7 @@ def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
 
 def test_what_came_as_runs_has_its_ranks_for_places():
     runs = Runs.of(np.array([5, 2]), np.array([1, 3]))
-    assert tallied_scores.runs_of(runs) is runs
-    assert tallied_scores.positions_of(runs, np.array([2, 0])).tolist() == [2, 0]
+    assert tallied_scores.CountedScores(None, runs).positions(np.array([2, 0])).tolist() == [2, 0]
 
 
 def test_few_scores_floats_and_numbers_far_apart_are_sorted():

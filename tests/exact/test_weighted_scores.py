@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shortlist.utility.quadrature import crowd_of, gather, round_crowd
+from shortlist.utility.quadrature import Crowd, crowd_of, gather, round_crowd
 from tests.helpers.inside import EXPONENTIAL, KINDS, LAPLACE
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
@@ -42,7 +42,8 @@ def test_items_that_surely_exceed_are_counted_and_items_that_surely_do_not_are_d
     np.testing.assert_array_equal(seen.crowd.values, [0.0])
     assert seen.crowd.sure == 7.0
     np.testing.assert_array_equal(seen.spread(np.array([0.25]), 1.0), [0.0, 0.25, 1.0])
-    kept = gather(crowd, (0.0, 1.0), LAPLACE, 0, drop_below=False, count_above=False).crowd
+    all_of_them = Crowd(crowd.values, crowd.weights, drop_below=False, count_above=False)
+    kept = gather(all_of_them, (0.0, 1.0), LAPLACE, 0).crowd
     np.testing.assert_array_equal(kept.values, crowd.values)
 
 

@@ -70,9 +70,6 @@ class Looking(Mechanism):
         os.write(self.pipe, b".")
         return Outcome([0])
 
-    def release_many(self, scores, *, draws, rng=None, **question):
-        raise NotImplementedError
-
 
 def release_until_killed(ledger, epsilon, pipe):
     """Release as fast as the ledger lets us, saying so at every look."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.entries import audit_of, examples
+from shortlist.audit.entries import entry_of, examples
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -118,7 +118,7 @@ def _add_kinds() -> None:
     families = {"scores": PUBLIC, "histograms": UNKNOWN, "line": LINES}
     for name, mechanism in EXAMPLES.items():
         if not any(type(one) is type(mechanism) for family in FAMILIES for one in family.values()):
-            families[present(audit_of(mechanism)).inputs][name] = mechanism
+            families[present(entry_of(mechanism)).inputs][name] = mechanism
 
 
 _add_kinds()

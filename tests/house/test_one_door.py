@@ -13,7 +13,6 @@ DOOR = {"top_k", "select", "keys", "quantile", "quote"}
 INSIDE = {
     "execute", "grouped_scores", "query", "sampling", "sources",
     "tables.algebra", "tables.count", "tables.duckdb", "tables.frames", "tables.question",
-    "tables.values",
 }  # fmt: skip
 """What these calls are made of."""
 DECLARED = {"query.OPTIONS", "query.options_of"}

@@ -75,7 +75,7 @@ tempfile.tempdir = "."
 from pathlib import Path
 from shortlist.cli import studio
 assert studio.fcntl is None
-with studio.OwnFolder() as own:
+with studio.hold_folder() as own:
     assert (own / studio.LOCK).exists()
 assert not own.exists()
 left = Path(studio.PREFIX + "left")

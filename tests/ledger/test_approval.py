@@ -171,7 +171,7 @@ def test_a_charge_above_what_was_approved_is_refused_by_verify(ledger, user, mon
     user("anna")
     with monkeypatch.context() as patch:
         patch.setattr(
-            "shortlist.ledger.ledger.countable_costs",
+            "shortlist.ledger.filter.countable_costs",
             lambda terms, guarantees: [(guarantees[0], Amounts(Fraction(1), None, Fraction(0)))],
         )
         patch.setattr("shortlist.ledger.sqlite.request_for", lambda db, path, said, cost: 1)

@@ -11,7 +11,8 @@ import pytest
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.cli.ledger import decimal_of
-from shortlist.ledger.filter import ZERO, State, Terms, admit, cost_of, share_of
+from shortlist.ledger.filter import ZERO, State, Terms, admit, cost_of
+from shortlist.pages.standing import share_of
 from shortlist.privacy import ZCDP, BoundedRange
 from tests.helpers.typed import present
 

@@ -9,9 +9,9 @@ import pytest
 from matplotlib import font_manager
 
 import shortlist as sl
-from shortlist._text import with_margin
 from shortlist.pages import plots
 from shortlist.pages.release_page import release_page
+from shortlist.pages.texts import with_margin
 from tests.helpers.typed import present
 
 ROWS = pd.DataFrame({"who": range(900), "what": ["tea"] * 500 + ["milk"] * 390 + [f"secret {n}" for n in range(10)]})

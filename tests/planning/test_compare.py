@@ -9,10 +9,10 @@ import pytest
 import shortlist as sl
 from shortlist import Scores
 from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
-from shortlist.planning.rows import curves
+from shortlist.planning.rows import compared
 
 mpl.use("Agg")
-CONTESTANTS = list(curves())
+CONTESTANTS = [one.label for one in compared(3, None)]
 SCORES = Scores([9.0, 9.0, 3.0, 3.0, 3.0, 2.0], monotone=True)
 
 

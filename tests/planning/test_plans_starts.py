@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 import shortlist as sl
+from shortlist import utility
 from shortlist.planning import plans
-from shortlist.utility import lists as guarded_list_law
-from shortlist.utility import sets as guarded_law
 from tests.helpers.support import in_suite
 
 SMALL: dict[str, Any] = {"k": 3, "items": 20, "users": 1_000, "shape": "zipf:1.1", "domain": "known"}
@@ -21,11 +20,8 @@ def epsilons(**words):
 @pytest.mark.parametrize("goal", in_suite(["top", "recall", "good"], 0))
 def test_a_plan_is_the_same_wherever_its_searches_begin_and_with_a_guard_that_never_wins(goal, monkeypatch):
     quick = epsilons(goal=goal, target=0.9)
-    monkeypatch.setattr(plans.Starts, "start", lambda starts, one: (1.0, 0.7))
-    monkeypatch.setattr(plans.Starts, "add", lambda *facts: None)
-    monkeypatch.setattr(plans, "_simplest", lambda entrants: range(len(entrants)))
-    for module in (guarded_law, guarded_list_law):
-        monkeypatch.setattr(module, "matters", lambda guard: True)
+    monkeypatch.setattr(plans, "first_try", lambda one, bound, last: (1.0, 0.7))
+    monkeypatch.setattr(utility, "NEVER", -1.0)
     plain = epsilons(goal=goal, target=0.9)
     assert quick.keys() == plain.keys()
     assert all(quick[row] == pytest.approx(plain[row], rel=3 * plans.WIDTH) for row in plain)

@@ -4,18 +4,17 @@ Here coverage looks, which would make those thousands slow.
 """
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from shortlist.sampling import race, skipping
+from shortlist.sampling import skipping
 from shortlist.sampling import subsets as envelopes
 from shortlist.sampling import subsets as groups
 from shortlist.sampling import subsets as thinning
 from shortlist.sampling import thresholds as barrier
-from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, Runner, Seeded, word
-from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, race_of
+from tests.helpers.inside import EXPONENTIAL, GUMBEL, KINDS, Seeded, word
+from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, many, race_of
 from tests.mechanisms.sparse_vector.by_formula import patterns
 from tests.sampling.test_noisy_threshold import KINDS as TESTED
 from tests.sampling.test_noisy_threshold import VALUES, in_batch, rules_of
@@ -35,7 +34,7 @@ def assert_sets(rows, case):
 @pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_subsets(case, noise):
-    assert_sets(race_of(case, noise).draw_many(Seeded(1), FEW), case)
+    assert_sets(many(race_of(case, noise), Seeded(1), FEW), case)
 
 
 @pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
@@ -43,7 +42,7 @@ def test_subsets(case, noise):
 def test_subsets_through_the_residual(noise, below, monkeypatch):
     leave_out(monkeypatch, below=below)
     for case in (CASES[0], CASES[1], CASES[3]):
-        assert_sets(race_of(case, noise).draw_many(Seeded(2), FEW), case)
+        assert_sets(many(race_of(case, noise), Seeded(2), FEW), case)
 
 
 @pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
@@ -52,7 +51,7 @@ def test_subsets_that_balls_decide(noise, monkeypatch):
         monkeypatch.setattr(module, "ERROR", 0.4)
     monkeypatch.setattr(envelopes, "ULPS", 1.0)
     for case in CASES[:4]:
-        assert_sets(race_of(case, noise, width=9.0).draw_many(Seeded(3), FEW), case)
+        assert_sets(many(race_of(case, noise, width=9.0), Seeded(3), FEW), case)
 
 
 @pytest.mark.parametrize("noise", ANY, ids=[noise.name for noise in ANY])
@@ -65,7 +64,7 @@ def test_subsets_by_group_maxima(noise, monkeypatch):
         assert_sets(drawn_in_groups(case, noise, FEW), case)
     monkeypatch.setattr(groups, "BLOCK", 4)
     assert_sets(drawn_in_groups(CASES[0], replace(noise, quantile=unsure), FEW), CASES[0])
-    assert_sets(race_of(CASES[3], KINDS["logistic"]).draw_many(Seeded(4), FEW), CASES[3])
+    assert_sets(many(race_of(CASES[3], KINDS["logistic"]), Seeded(4), FEW), CASES[3])
 
 
 @pytest.mark.parametrize(("noise", "adaptive"), TESTED)
@@ -79,16 +78,6 @@ def test_questions_among_hopeless_ones(noise, adaptive, monkeypatch):
     for force in (None, coarse):
         drawn = {in_batch(rules_of(noise, adaptive, force), values, source, where) for _ in range(FEW)}
         assert drawn <= possible
-
-
-def test_large_fields_one_race_at_a_time():
-    values = np.append([5, 4, 2], np.full(race.SKIP_FROM, -600))
-    for rows in race.Field(values, 3, Fraction(1), GUMBEL, Runner(Fraction(3), Fraction(2), GUMBEL)).races(
-        5, Seeded(7)
-    ):
-        assert (rows.gaps() >= 0).all()
-        assert (np.diff(rows.values()) <= 0).all()
-        assert set(rows.indices.ravel().tolist()) <= {race.LINE, 0, 1, 2}
 
 
 def test_successes_that_floats_cannot_decide(monkeypatch):

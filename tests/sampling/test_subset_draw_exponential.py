@@ -9,19 +9,14 @@ from shortlist.sampling import subsets
 from tests.helpers.inside import Uniform
 
 
-class Two:
-    """v = 2, known to a tenth, and exactly."""
-
-    def bounds(self, *, fine):
-        return (1.99, 2.01) if fine else (1.9, 2.1)
-
-    def exact(self):
-        return arb(2)
+def arrival_of(word: int) -> subsets.GuardArrivalTime:
+    """With v = 2, known to a tenth, and exactly."""
+    return subsets.GuardArrivalTime(1.9, 2.1, lambda: arb(2), Fraction(1, 4), Uniform(lambda: word))
 
 
 @pytest.mark.parametrize("word", [1, 2**63, 2**64 - 1])
 def test_the_bounds_hold_the_time(word):
-    arrival = subsets.GuardArrivalTime(Two(), Fraction(1, 4), Uniform(lambda: word))
+    arrival = arrival_of(word)
     assert arrival.low <= arrival.high
     for _ in range(3):
         low, high = arrival.low, arrival.high
@@ -34,4 +29,4 @@ def test_the_bounds_hold_the_time(word):
 
 
 def test_nobody_arrives_before_zero():
-    assert subsets.GuardArrivalTime(Two(), Fraction(1, 4), Uniform(lambda: 0)).low == 0.0
+    assert arrival_of(0).low == 0.0

@@ -56,11 +56,12 @@ def test_every_class_has_a_chance_in_proportion_to_its_exact_mass(scores, gamma,
         upto = few._upto(row).tolist()
         for start, stop in zip([0, *upto[:-1]], upto, strict=True):
             proposal = few.propose(Tickets(end - 1, stop - 1))
-            assert few.propose(Tickets(before, start)) == proposal
-            seen.add((proposal.i, proposal.j))
+            again, (i, j) = few.propose(Tickets(before, start)), proposal.choice
+            assert (again.choice, again.low, again.high) == (proposal.choice, proposal.low, proposal.high)
+            seen.add((i, j))
             proposed = ball(Fraction(end - before, few.total) * Fraction(stop - start, upto[-1]))
-            loss = ranking.loss(proposal.i, k - ranking.merges + proposal.j)
-            mass = arb(comb(proposal.i + proposal.j, proposal.i)) * (-ball(loss)).exp()
+            loss = ranking.loss(i, k - ranking.merges + j)
+            mass = arb(comb(i + j, i)) * (-ball(loss)).exp()
             wanted = mass * ball(Fraction(2) ** few.shift / few.total)
             assert (proposed * proposal.chance()).overlaps(wanted)
             assert proposal.chance() <= 1

@@ -23,5 +23,4 @@ def known_plans(monkeypatch):
     A page shows it as it shows others. What plans say, and that each comes from a process of its own, is tested
     without a page.
     """
-    monkeypatch.setattr(planner, "_KEPT", {})
-    monkeypatch.setattr(planner.Planner, "_answer", lambda *_question: json.dumps({"answer": ANSWER}).encode())
+    monkeypatch.setattr(planner.Planner, "_compute", lambda *_question: json.dumps({"answer": ANSWER}).encode())

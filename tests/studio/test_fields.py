@@ -5,8 +5,11 @@ from importlib.resources import files
 import pytest
 
 import shortlist as sl
+from shortlist.query import options_of
 from tests.helpers.studios import QUESTION, Running, fill
 
+LISTED = ("top_k", "value")
+"""A list on the page is of counts."""
 QUANTILES = {"kind": "quantile", "value": "age", "lower": "0", "upper": "120"}
 
 
@@ -43,6 +46,15 @@ def test_quantiles_with_a_decimal_comma_are_no_pairs(studio, q):
 def test_no_field_of_the_page_lets_a_browser_drop_what_was_typed():
     page = files("shortlist").joinpath("studio/assets/studio.html").read_text()
     assert 'type="number"' not in page
+
+
+@pytest.mark.parametrize("call", ["top_k", "quantile"])
+def test_every_plain_option_of_a_table_is_a_field(studio, call):
+    asked = QUESTION if call == "top_k" else {**QUESTION, **QUANTILES}
+    for one in options_of(call):
+        if one.part == "table" and one.type in ("str | None", "int | None", "bool") and (call, one.name) != LISTED:
+            status, answer = studio.ask("plan", {**asked, one.name: ["odd"]})
+            assert (status, answer["error"].partition(":")[0]) == (400, one.name)
 
 
 @pytest.mark.parametrize(("name", "example"), [("epsilon", "0.5"), ("delta", "1e-6")])

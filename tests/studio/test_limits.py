@@ -136,7 +136,6 @@ def test_a_connection_that_was_served_goes_last():
 
 
 def test_a_plan_that_takes_too_long_is_ended_in_words(studio_with, monkeypatch):
-    monkeypatch.setattr(planner, "_KEPT", {})
     studio = studio_with(plan_seconds=0.001)
     workers = []
     popen = subprocess.Popen
@@ -186,19 +185,18 @@ def test_a_plan_that_is_asked_for_after_the_end_is_ended_too():
 
 
 def test_who_asks_again_is_answered_without_another_process(monkeypatch):
-    asked = Planner(600.0)
     answered: list[bytes] = []
 
     def answer(self, question):
         answered.append(question)
         return b'{"answer": {"a": 1}}'
 
-    monkeypatch.setattr(planner, "_KEPT", {})
     monkeypatch.setattr(planner, "MOST_KEPT", 2)
-    monkeypatch.setattr(Planner, "_answer", answer)
-    for epsilon in (1.0, 1.0, 2.0, 1.0, 3.0, 1.0):
+    monkeypatch.setattr(Planner, "_compute", answer)
+    asked = Planner(600.0)
+    for epsilon in (1.0, 1.0, 2.0, 1.0, 3.0, 2.0):
         assert asked.ask(SLOW, epsilon) == {"a": 1}
-    assert [json.loads(one)["epsilon"] for one in answered] == [1.0, 2.0, 3.0, 1.0]  # so many are kept, and no more
+    assert [json.loads(one)["epsilon"] for one in answered] == [1.0, 2.0, 3.0, 2.0]  # so many are kept, and no more
 
 
 def _error_of(planner):

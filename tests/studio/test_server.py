@@ -484,7 +484,7 @@ def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_writte
 
 
 def test_a_new_studio_takes_away_what_killed_ones_left(tmp_path, monkeypatch):
-    from shortlist.cli.studio import OwnFolder, _sweep
+    from shortlist.cli.studio import _sweep, hold_folder
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in ("shortlist-studio-killed", "shortlist-studio-half-gone", "elsewhere", "other-killed"):
@@ -495,7 +495,7 @@ def test_a_new_studio_takes_away_what_killed_ones_left(tmp_path, monkeypatch):
     os.utime(tmp_path / "shortlist-studio-half-gone", (0, 0))
     (tmp_path / "shortlist-studio-new").mkdir()
     (tmp_path / "shortlist-studio-link").symlink_to(tmp_path / "elsewhere")
-    with OwnFolder() as own:
+    with hold_folder() as own:
         _sweep()
         kept = ["elsewhere", "other-killed", own.name, "shortlist-studio-link", "shortlist-studio-new"]
         assert sorted(os.listdir(tmp_path)) == sorted(kept)
@@ -543,13 +543,12 @@ def test_without_a_public_list_the_names_come_from_the_data_and_cost_a_delta(stu
 
 
 def test_a_count_that_is_watched_counts_the_same(studio):
-    from shortlist.tables.count import open_table
-    from shortlist.tables.question import Question
+    from tests.tables.tables import opened
 
-    columns = Question.of("who", "film", None, None)
     seen: list[Any] = []
     table, listed = studio.folder / "rentals.csv", studio.folder / "films.txt"
-    watched, plain = (open_table(table, columns, listed).count(tell).as_public() for tell in (seen.append, None))
+    asked = opened("top_k", table, user="who", item="film", candidates=listed)
+    watched, plain = (asked.read(tell).as_public() for tell in (seen.append, None))
     assert watched.values.tolist() == plain.values.tolist()
     assert list(watched.labels) == list(plain.labels)
     assert seen[-1] == 1.0

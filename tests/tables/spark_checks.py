@@ -19,24 +19,20 @@ import polars as pl
 import pytest
 
 import shortlist as sl
+from shortlist.scores import Grid
 from shortlist.tables import question as caps
-from shortlist.tables.columns import TextForm
-from shortlist.tables.count import open_values
 from shortlist.tables.errors import TableError
-from shortlist.tables.question import Grouping
-from shortlist.tables.values import ValueQuestion
 from tests.helpers import taint
 from tests.helpers.releases import PUBLIC, UNKNOWN
 from tests.helpers.support import FULL, sized
 from tests.helpers.typed import present
 from tests.tables.groups import test_grouping as grouping
-from tests.tables.tables import counts_of, found
+from tests.tables.tables import counts_of, found, votes
 from tests.tables.test_caps import SALT, counts_kept, kept_by, weights_of
 from tests.tables.test_count import LABELS, rows_of
 from tests.tables.where import test_conditions as conditions
 from tests.test_quantiles import CASES, by_hand, made
-from tests.test_quantiles_groups import LISTED
-from tests.test_quantiles_groups import asked as votes_of
+from tests.test_quantiles_groups import LISTED, ages_of
 from tests.test_quantiles_groups import made as grouped_people
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
@@ -321,16 +317,16 @@ def quantiles_agree(spark):
     for turn, per_user in sized(every[1:3], full=every):
         for value, lower, upper, step in sized([CASES[turn % 3]], full=CASES):
             if not (per_user == "sum" and value == "d"):
-                question = ValueQuestion.of("u", value, lower, upper, step, per_user)
-                asked = open_values(rows, question, None, TextForm())
-                places, weights = (part.tolist() for part in asked.places(None)[0])
-                votes = by_hand(made_up, value, asked.grid, per_user)
-                assert list(zip(places, weights, strict=True)) == votes, per_user
+                places, weights = (part.tolist() for part in votes(rows, value, lower, upper, step, per_user)[0])
+                expected = by_hand(made_up, value, Grid.of(lower, upper, step), per_user)
+                assert list(zip(places, weights, strict=True)) == expected, per_user
     grouped = grouped_people(60)
     there = spark.createDataFrame(grouped.rows(), "u string, k bigint, c string, d date, w bigint")
     for per_user in sized(("share",), full=("share", "median", "mean", "min", "max", "sum")):
-        question = ValueQuestion.of("u", "k", 0, 120, None, per_user, Grouping.of("c", LISTED, 1))
-        assert votes_of(question, there) == votes_of(question, grouped), per_user
+        asked: Any = {"per_user": per_user, "by": "c", "groups": LISTED}
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(caps, "fresh_salt", lambda: SALT)
+            assert ages_of(there, **asked) == ages_of(grouped, **asked), per_user
     words: Any = {"user": "u", "value": "k", "lower": 0, "upper": 120, "by": "c", "groups": LISTED, "epsilon": 1.0}
     assert sl.quantile(there, **words).to_frame().columns == ["c", "q", "value"]
     release = sl.quantile(rows, user="u", value="d", lower=CASES[3][1], upper=CASES[3][2], epsilon=1.0)

@@ -7,6 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from shortlist.query import Query
+from shortlist.scores import Scores
+from shortlist.sources import open_source
+
 ENGINES = ("parquet", "csv", "jsonl", "polars", "polars lazy", "pandas", "pyarrow", "duckdb", "ibis")
 TEXT = ("csv", "jsonl")
 """Engines in which every field is text."""
@@ -53,6 +57,19 @@ def source(engine, rows: pl.DataFrame, folder) -> Any:
         "pyarrow": rows.to_arrow,
     }
     return frames[engine]()
+
+
+def opened(call, table, **words) -> Any:
+    """A table and what a call asks of it, checked by the words alone."""
+    return open_source(Query(call=call, source=table, written={}, is_table=True, **words))
+
+
+def votes(table, value, lower, upper, step=None, per_user="share", user: str | None = "u", **words):
+    """(places, weights) on the grid of a quantile: of everybody, or of each group."""
+    asked = {"value": value, "lower": lower, "upper": upper, "step": step, "per_user": per_user, "user": user}
+    scores = opened("quantile", table, **asked, **words).read(None)
+    parts: list[Any] = [scores] if isinstance(scores, Scores) else [scores._group(n) for n in range(scores._number)]
+    return [(one._content.places, one._content.weights_there) for one in parts]
 
 
 def counts_of(rows, items=("item",)):

@@ -410,7 +410,7 @@ def test_no_item_is_favoured(monkeypatch):
 
 @pytest.mark.parametrize("most", [0, -1, 4097, 2**70])
 def test_a_cap_that_is_none_is_refused(most):
-    with pytest.raises(ValueError, match="most must be from 1 to 4096"):
+    with pytest.raises(ValueError, match="most must be a whole number from 1 to 4096"):
         sl.count(people_and_items(1), user="user", item="item", most=most)
 
 

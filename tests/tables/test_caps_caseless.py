@@ -15,7 +15,7 @@ def _table(users: list[object]) -> ibis.Table:
 
 
 def test_text_users_of_a_caseless_backend_are_not_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BYTEWISE", ())
+    monkeypatch.setattr(module, "HIDDEN", {})
     table = _table(["Bob", "bob", "bob"])
     with pytest.raises(ValueError, match="two people would be one"):
         sl.count(table, user="who", item="what", candidates=[1, 2, 3], most=1)
@@ -23,7 +23,7 @@ def test_text_users_of_a_caseless_backend_are_not_capped(monkeypatch: pytest.Mon
 
 
 def test_numbered_users_of_a_caseless_backend_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BYTEWISE", ())
+    monkeypatch.setattr(module, "HIDDEN", {})
     table = _table([1, 2, 2])
     scores = sl.count(table, user="who", item="what", candidates=[1, 2, 3], most=1).as_public()
     assert sum(scores.values.tolist()) == 2

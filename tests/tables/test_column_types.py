@@ -14,9 +14,8 @@ import pyarrow as pa
 import pytest
 
 import shortlist as sl
-from shortlist.tables.question import Question
 from tests.helpers.typed import present
-from tests.tables.tables import ENGINES, TEXT, found, source
+from tests.tables.tables import ENGINES, TEXT, found, opened, source
 
 DAY = datetime.date(2024, 2, 29)
 
@@ -196,11 +195,8 @@ def test_ibis_counts_people_without_a_sketch():
     import narwhals as nw
 
     from shortlist.tables import algebra
-    from shortlist.tables.ibis import IbisTable
-    from shortlist.tables.question import Plan
 
-    table = IbisTable(ibis.memtable({"user": [1], "item": [2]}))
-    plan = Plan.of(Question.of("user", "item", None, None), table.columns(), None, table.query)
+    table, plan = opened("top_k", ibis.memtable({"user": [1], "item": [2]}), user="user", item="item").table._plan()
     pairs = nw.to_native(algebra._count_users(table, table.rows(plan), ["i0"]))
     words = str(ibis.to_sql(pairs, dialect="clickhouse"))
     assert "DISTINCT" in words

@@ -67,7 +67,7 @@ def test_what_carries_the_scores_inside_shows_none_of_them():
     """A repr that holds them ends up in logs and reports of errors."""
     scores = sl.count(duckdb.sql("SELECT range AS user, 'tea' AS item FROM range(98765)"), user="user", item="item")
     names: Any = scores._names
-    for inner in (scores._runs, names, names.ranking, names.ranking.engine):
+    for inner in (scores._runs, names, names.ranking, names.ranking._histogram, names.ranking._histogram.engine):
         assert "98765" not in repr(inner)
 
 

@@ -235,7 +235,7 @@ def test_fields_over_several_lines_are_read_where_they_are_asked_for(tmp_path):
         source.write_bytes(b"user\titem\n")
         with pytest.raises(ValueError, match="multiline is for CSV files"):
             sl.count(source, user="user", item="item", multiline=True)
-    with pytest.raises(TypeError, match="multiline is for CSV files"):
+    with pytest.raises(TypeError, match="multiline is for files"):
         sl.count(pl.DataFrame({"user": [1], "item": ["a"]}), user="user", item="item", multiline=True)
     with pytest.raises(TypeError, match="multiline must be True or False"):
         sl.count(path, user="user", item="item", multiline="yes")  # type: ignore[call-overload]

@@ -61,7 +61,7 @@ def test_it_is_for_csv_files(tmp_path):
     (tmp_path / "rows.tsv").write_text("user\titem\n")
     with pytest.raises(ValueError, match="separator is for CSV files"):
         sl.count(tmp_path / "rows.tsv", separator=";", **ASK)
-    with pytest.raises(TypeError, match="separator is for CSV files"):
+    with pytest.raises(TypeError, match="separator is for files"):
         sl.count(pl.DataFrame({"user": [1], "item": ["tea"]}), separator=";", **ASK)
     with pytest.raises(TypeError, match="value must be the name of a column"):
         sl.quantile([1, 2, 3], lower=0, upper=9, epsilon=1.0, separator=";")

@@ -5,9 +5,8 @@ import narwhals as nw
 import pytest
 
 import shortlist as sl
-from shortlist.tables.count import open_table
 from shortlist.tables.ibis import IbisTable
-from shortlist.tables.question import Question
+from tests.tables.tables import opened
 
 ROWS = {"who": list(range(40)), "what": ["a", "b"] * 20, "at": ["g"] * 10 + ["h"] * 30}
 
@@ -44,7 +43,7 @@ def ranks(table, beside):
 
 
 def passing(table, columns):
-    return IbisTable(table).passing(columns, None)
+    return IbisTable(table).passing(list(zip(*columns.values(), strict=True)), tuple(columns), None)
 
 
 def test_numbers_are_beside_a_table_only_as_long_as_they_are_asked_for(table):
@@ -79,10 +78,10 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(table, by):
     """Two of two cost nothing; two of three would be a release that nobody paid for."""
     backend = table.get_backend()
     listed = backend.create_table("listed", ibis.memtable({"what": ["a", "b"]}).to_pyarrow())
-    opened = open_table(table, Question.of("who", "what", None, None, **by), listed)
-    assert len(opened.schema()) == 2
+    asked = opened("top_k", table, user="who", item="what", candidates=listed, **by)
+    assert len(asked.schema()) == 2
     backend.insert("listed", ibis.memtable({"what": ["c"]}).to_pyarrow())
-    counted = opened.count().as_public() if not by else opened.count()["g"].as_public()
+    counted = asked.read(None).as_public() if not by else asked.read(None)["g"].as_public()
     assert set(counted.labels) == {"a", "b"}
 
 

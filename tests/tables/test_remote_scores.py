@@ -16,6 +16,7 @@ from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanis
 from shortlist.scores import Remote
 from shortlist.tables import duckdb as engines
 from shortlist.tables.count import Histogram, Ranking
+from shortlist.tables.question import Plan, Question
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 from tests.tables.tables import source
@@ -24,8 +25,7 @@ from tests.tables.tables import source
 class Counted:
     """An engine that notes what it is asked."""
 
-    frame = None
-    weighted = False
+    plan = Plan(Question(user="user"))
 
     def __init__(self, classes):
         self.held = classes
@@ -52,7 +52,7 @@ def scores_of(classes, public=True):
         "frame": None,
         "columns": (),
     }
-    return engine, sl.Scores._of_table(Remote(Ranking(Histogram(engine, 1), 0)), public=public, **question)
+    return engine, sl.Scores._of_table(Remote(Ranking(Histogram(engine), 0)), public=public, **question)
 
 
 def draws(scores, mechanism, n, seed):
@@ -139,7 +139,7 @@ def test_runs_read_like_the_array_they_stand_for():
     for start in range(6):
         assert runs[start:].expand().tolist() == plain[start:].tolist()
         assert runs[:start].tolist() == plain[:start].tolist()
-    rising = runs.map(lambda values: -values)
+    rising = Runs(-runs.values, runs.ends)
     for side in ("left", "right"):
         probes = np.array([-10, -9, -5, -4, 0, 1])
         assert rising.searchsorted(probes, side=side).tolist() == np.searchsorted(-plain, probes, side=side).tolist()
@@ -210,14 +210,14 @@ def test_only_the_histogram_and_the_winners_leave_duckdb(engine, tmp_path, monke
     cells = []
     made = engines.Rows
 
-    def noting(run, *rest):
+    def noting(plan, frame, run, *rest):
         def noted(statement):
             result = run(statement)
             if "FROM" in statement and not statement.startswith(("CREATE", "DESCRIBE")):
                 cells.append(sum(len(row) for row in result))
             return result
 
-        return made(noted, *rest)
+        return made(plan, frame, noted, *rest)
 
     monkeypatch.setattr(engines, "Rows", noting)
     scores = sl.count(

@@ -33,18 +33,8 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.curves import (
-    ULP,
-    Curves,
-    Pair,
-    Profile,
-    Renyi,
-    renyi_delta,
-    renyi_epsilon,
-    renyi_profile,
-    sum_up,
-    symmetric,
-)
+from shortlist.accounting import curves as privacy_curves
+from shortlist.accounting.curves import ULP, Curves, Pair, Profile, Renyi, renyi_delta, renyi_epsilon, sum_up
 from shortlist.exact.search import find_crossing
 
 POINTS = 2**16
@@ -380,7 +370,9 @@ def plans(charges: Charges, small: float = 0.0, *, renyi: bool = True) -> list[l
     joint = [charge for charge in charges if charge[0].joint]
     if not joint:
         return [apart]
-    covers = [[*apart, _together(joint)]] if renyi or apart or not _by_renyi(joint) else []
+    # one pair for all of them may say no more than the sum of their Renyi curves
+    by_renyi = len(joint) > 1 or joint[0][1] > 1 or joint[0][0].by_renyi
+    covers = [[*apart, _together(joint)]] if renyi or apart or not by_renyi else []
     in_blocks = [(charge, charge[0].blocks) for charge in joint if charge[0].blocks is not None]
     if in_blocks:
         largest, blocks = max(in_blocks, key=lambda item: item[0][1] * item[0][0].pure ** 2)
@@ -394,18 +386,15 @@ def _pairs_of(charge: tuple[Curves, int]) -> list[Pair]:
     return [Pair(profile, times, curves.pure) for profile in curves.pairs]
 
 
-def _by_renyi(joint: Charges) -> bool:
-    """Whether the one pair for all of them says no more than the sum of their Renyi curves."""
-    return len(joint) > 1 or joint[0][1] > 1 or joint[0][0].by_renyi
-
-
 def _together(joint: Charges) -> Pair:
     """One pair for all applications of guarantees with Renyi curves."""
     if len(joint) == 1 and joint[0][1] == 1:
         return _pairs_of(joint[0])[0]
     thinning, pure = thinning_total(joint), pure_total(joint)
-    half = renyi_profile(renyi_total(joint))
-    return Pair(symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure)
+    half = privacy_curves.renyi_profile(renyi_total(joint))
+    return Pair(
+        privacy_curves.symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure
+    )
 
 
 def upper_curves(

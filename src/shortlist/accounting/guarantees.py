@@ -23,24 +23,10 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist._runtime import lazy_import
+from shortlist._runtime import lazy_import, set_fields
 from shortlist.accounting import compose as accountant
 from shortlist.accounting import curves as bounded
-from shortlist.accounting.curves import (
-    ULP,
-    Curves,
-    Profile,
-    Renyi,
-    gaussian,
-    pure_rho,
-    range_rho,
-    renyi_profile,
-    symmetric,
-    thin,
-    two_point,
-    two_point_renyi,
-    up,
-)
+from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, gaussian, range_rho, renyi_profile, thin, up
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import find_crossing
 
@@ -86,20 +72,6 @@ def flag(name: str, value: object) -> bool:
     raise bad_value(f"${name} must be True or False: write ${name}=True, for example")
 
 
-def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Renyi orders, ascending, and their epsilons; one number each, or as many of the one as of the other."""
-    places, costs = _several(orders), _several(epsilons)
-    if not places or len(places) != len(costs):
-        raise ValueError("orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])")
-    pairs = sorted(
-        (number("orders", order, least=1.0, above=True), number("epsilons", cost))
-        for order, cost in zip(places, costs, strict=True)
-    )
-    if len({order for order, _ in pairs}) < len(pairs):
-        raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
-    return tuple(order for order, _ in pairs), tuple(cost for _, cost in pairs)
-
-
 def _several(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
@@ -114,11 +86,11 @@ def approx(epsilon: float, delta: float) -> Curves:
     chance = np.array(1 / (1 + math.exp(-epsilon)))
 
     def renyi(orders: Floats) -> Floats:
-        tight = two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
+        tight = bounded.two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
         return np.minimum(np.minimum(tight, orders * rho * (1 + 1e-15)), epsilon)
 
-    rho = pure_rho(epsilon)
-    profile = thin(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
+    rho = bounded.pure_rho(epsilon)
+    profile = thin(delta, bounded.two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
     return Curves(
         renyi=renyi,
         pairs=(profile,),
@@ -133,7 +105,7 @@ def approx(epsilon: float, delta: float) -> Curves:
 def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str) -> Curves:
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
-    profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
+    profile = bounded.symmetric(lambda x: np.minimum(delta + half(x), 1.0))
     return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, by_renyi=True, why_not=why_not)
 
 
@@ -493,9 +465,19 @@ class RenyiDP(Guarantee):
     epsilons: tuple[float, ...]
 
     def __init__(self, orders: float | Sequence[float], epsilons: float | Sequence[float]) -> None:
-        places, costs = orders_with_costs(orders, epsilons)
-        object.__setattr__(self, "orders", places)
-        object.__setattr__(self, "epsilons", costs)
+        places, costs = _several(orders), _several(epsilons)
+        if not places or len(places) != len(costs):
+            raise ValueError(
+                "orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])"
+            )
+        known = {
+            number("orders", order, least=1.0, above=True): number("epsilons", cost)
+            for order, cost in zip(places, costs, strict=True)
+        }
+        if len(known) < len(places):
+            raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
+        ascending = sorted(known)
+        set_fields(self, orders=tuple(ascending), epsilons=tuple(map(known.__getitem__, ascending)))
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         orders, epsilons = np.array(self.orders), np.array(self.epsilons)
@@ -596,7 +578,7 @@ class ThinnedRange(Guarantee):
 
         law = thin(delta, gaussian(0.0))
         rho = up(Fraction(range_rho(epsilon)) * rounds)
-        return ((Curves(renyi, (symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True), 1),)
+        return ((Curves(renyi, (bounded.symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True), 1),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, product
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from shortlist._text import suggest
 from shortlist.accounting.guarantees import count, number
 from shortlist.audit import events
 from shortlist.audit.certified.base import Point
-from shortlist.audit.entries import audit_of, makers
+from shortlist.audit.entries import entry_of, makers
 from shortlist.audit.events import Event, Sample
 from shortlist.audit.prove import Sensitivity, check_moves, lines, neighbours, on_a_line, steps_of, with_two_votes
 from shortlist.errors import bad_value
@@ -36,9 +37,6 @@ from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.release_io import write_text
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
-
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
 
 
 def fingerprint(thing: object) -> str:
@@ -113,7 +111,7 @@ def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
         near = suggest(name, mechanism_names()) or f"; write one of {', '.join(mechanism_names())}, or FILE.py:FUNCTION"
         raise ValueError(f"{name!r} is not known{near}")
     entry, build = known[name]
-    return build(entry.audited.k if k is None else k, budget)
+    return build(entry.k if k is None else k, budget)
 
 
 def function_in(place: str) -> Callable[..., object]:
@@ -163,7 +161,7 @@ def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivi
     if isinstance(subject, Target):
         return subject
     if isinstance(subject, Mechanism):
-        if _depth(subject, "_draw") < _depth(subject, "release_many"):  # a subclass may change single draws alone
+        if not draws_one_by_one(subject) and _depth(subject, "_draw") < _depth(subject, "_draw_many"):  # by a subclass
             return single_releases(subject, monotone=monotone, sensitivity=sensitivity)
         return many_releases(subject, monotone=monotone, sensitivity=sensitivity)
     if callable(subject):
@@ -173,7 +171,7 @@ def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivi
 
 def inputs_of(subject: object) -> str:
     """Return the kind of its inputs, as its entry states it; anybody's function takes scores."""
-    how = audit_of(subject)
+    how = entry_of(subject)
     return "scores" if how is None else how.inputs
 
 
@@ -196,7 +194,7 @@ def source_of(seed: int | None) -> Source:
 
 def many_releases(mechanism: Mechanism, **facts: Any) -> Target:
     """Return a target that draws many releases at a time."""
-    how, mechanism = audit_of(mechanism), with_two_votes(mechanism)
+    how, mechanism = entry_of(mechanism), with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = scores_of(mechanism, x, **facts)
@@ -206,7 +204,7 @@ def many_releases(mechanism: Mechanism, **facts: Any) -> Target:
             sample = _number_labels(sample, scores, mechanism.ordered)
         return events.read_many(sample, draws)
 
-    return Target(repr(mechanism), draw, 20_000 if how and how.one_by_one else 250_000, True, True)
+    return Target(repr(mechanism), draw, 20_000 if draws_one_by_one(mechanism) else 250_000, True, True)
 
 
 def single_releases(mechanism: Mechanism, **facts: Any) -> Target:
@@ -218,6 +216,11 @@ def single_releases(mechanism: Mechanism, **facts: Any) -> Target:
         return events.read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
 
     return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
+
+
+def draws_one_by_one(mechanism: Mechanism) -> bool:
+    """Whether its draws take tens of microseconds each, one after the other: then jobs are smaller."""
+    return type(mechanism)._draw_many is Mechanism._draw_many
 
 
 def _depth(mechanism: Mechanism, method: str) -> int:
@@ -256,7 +259,7 @@ def _function(function: Callable[..., Any]) -> Target:
 
 def default_size(subject: object) -> int:
     """How many scores to try: enough for k winners and two losers, or for a guard to exist."""
-    k, how = getattr(subject, "k", None), audit_of(subject)
+    k, how = getattr(subject, "k", None), entry_of(subject)
     if how is not None and how.size is not None:
         return how.size(subject)
     return max(3, (k or 1) + 2) if isinstance(k, int) else 3
@@ -266,7 +269,7 @@ def default_pairs(
     subject: object, d: int, *, monotone: bool = False, sensitivity: Sensitivity = 1
 ) -> Iterator[tuple[Point, Point]]:
     """Yield neighbors to try, the most telling first: few special ones, then all those of a small box."""
-    inputs, how = inputs_of(subject), audit_of(subject)
+    inputs, how = inputs_of(subject), entry_of(subject)
     if inputs == "histograms":
         yield from _histograms(d)
         return
@@ -327,16 +330,12 @@ class Job:
     event: Event | None = None
 
 
-class _Current:
-    """What forked workers audit: set before they are made, because functions need not be picklable."""
-
-    target: Target | None = None
+_AUDITED: list[Target] = []
+"""What forked workers audit: there before they are made, because functions need not be picklable."""
 
 
 def _work(job: Job) -> Sample | int:
-    target = _Current.target
-    assert target is not None
-    sample = target.draw(job.input, job.draws, job.seed)
+    sample = _AUDITED[-1].draw(job.input, job.draws, job.seed)
     return sample if job.event is None else job.event.count(sample)
 
 
@@ -348,49 +347,45 @@ def seed_of(seed: int | None, *words: object) -> int | None:
     return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "big")
 
 
-class JobRunner:
-    """Runs jobs, in processes of its own if there are several, and hands back their results as they come."""
+Run = Callable[[Sequence[Job], str], Iterator[tuple[int, Any]]]
+"""(jobs, what they are for) -> (place of the job, its result) of each, in any order, as they come."""
 
-    def __init__(self, target: Target, workers: int | None, progress: bool | None) -> None:
-        self.target = target
-        self.workers = _workers(target, workers)
-        self._progress = sys.stderr.isatty() if progress is None else progress
-        self._pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> Self:
-        _Current.target = self.target
-        if self.workers > 1:
-            import multiprocessing
-            from concurrent.futures import ProcessPoolExecutor
+@contextmanager
+def running(target: Target, workers: int | None, progress: bool | None) -> Iterator[Run]:
+    """What runs jobs, in processes of its own if there are several."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
 
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("fork"))
-        return self
+    shown = sys.stderr.isatty() if progress is None else progress
+    several = _workers(target, workers)
+    _AUDITED.append(target)
+    pool = ProcessPoolExecutor(several, mp_context=multiprocessing.get_context("fork")) if several > 1 else None
 
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-        _Current.target = None
-
-    def run(self, jobs: Sequence[Job], what: str) -> Iterator[tuple[int, Any]]:
-        """Yield (place of the job, its result), in any order."""
-        done, total = 0, sum(job.draws for job in jobs)
-        for place, result in self._results(jobs):
-            done += jobs[place].draws
-            if self._progress:
-                print(f"\r{what}: {done:,} of {total:,} draws", end="", file=sys.stderr, flush=True)
-            yield place, result
-        if self._progress:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-    def _results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
-        if self._pool is None:
+    def results(jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
+        if pool is None:
             yield from enumerate(map(_work, jobs))
             return
-        from concurrent.futures import as_completed
-
-        places = {self._pool.submit(_work, job): place for place, job in enumerate(jobs)}
+        places = {pool.submit(_work, job): place for place, job in enumerate(jobs)}
         for future in as_completed(places):
             yield places.pop(future), future.result()
+
+    def run(jobs: Sequence[Job], what: str) -> Iterator[tuple[int, Any]]:
+        done, total = 0, sum(job.draws for job in jobs)
+        for place, result in results(jobs):
+            done += jobs[place].draws
+            if shown:
+                print(f"\r{what}: {done:,} of {total:,} draws", end="", file=sys.stderr, flush=True)
+            yield place, result
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield run
+    finally:
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+        _AUDITED.pop()
 
 
 def _workers(target: Target, workers: int | None) -> int:
@@ -542,15 +537,15 @@ def audit(
     words = (target.name, target.code, promised, trials, sure, size, monotone, seed, inputs)
     notes = Notebook(resume, repr(words))
     started = time.perf_counter()
-    with JobRunner(target, workers, progress) as runner:
-        search = _Search(runner, neighbors, trials, delta, seed)
+    with running(target, workers, progress) as run:
+        search = _Search(run, target.batch, neighbors, trials, delta, seed)
         if "event" not in notes.state:
             place = search.worst()
             notes.keep(place=place, event=search.event(place).as_json(), done={})
         place, event = notes.state["place"], Event.from_json(notes.state["event"])
         tested = max(trials - round((SEARCH + LEARN) * trials), 1)
         testing = time.perf_counter()
-        counts = _test(runner, neighbors[place], event, tested, seed, notes)
+        counts = _test(run, target.batch, neighbors[place], event, tested, seed, notes)
         seconds = time.perf_counter() - testing
     bound, violated = _judge(event, counts, tested, delta, sure, promised)
     return AuditResult(
@@ -571,7 +566,8 @@ def _check_claim(subject: object, claim: Guarantee | None) -> Guarantee:
 class _Search:
     """Chooses the pair and the event, on draws of its own."""
 
-    runner: JobRunner
+    run: Run
+    batch: int
     pairs: list[tuple[Any, Any]]
     trials: int
     delta: float
@@ -597,13 +593,13 @@ class _Search:
 
     def _samples(self, places: list[int], draws: int, phase: str, what: str) -> dict[int, list[Sample]]:
         """Draw from both sides of these pairs; put together in the order of the jobs, so that a seed repeats all."""
-        sizes = list(enumerate(batches(draws, self.runner.target.batch)))
+        sizes = list(enumerate(batches(draws, self.batch)))
         where = [(place, side, n, size) for place in places for side in (0, 1) for n, size in sizes]
         jobs = [
             Job(self.pairs[place][side], size, seed_of(self.seed, phase, place, side, n))
             for place, side, n, size in where
         ]
-        results = dict(self.runner.run(jobs, what))
+        results = dict(self.run(jobs, what))
         parts = [results[job] for job in range(len(jobs))]
         sides = [events.together(parts[start : start + len(sizes)]) for start in range(0, len(parts), len(sizes))]
         return {place: sides[2 * n : 2 * n + 2] for n, place in enumerate(places)}
@@ -615,18 +611,18 @@ def _rounds(pairs: int) -> int:
 
 
 def _test(
-    runner: JobRunner, pair: tuple[Any, Any], event: Event, tested: int, seed: int | None, notes: Notebook
+    run: Run, batch: int, pair: tuple[Any, Any], event: Event, tested: int, seed: int | None, notes: Notebook
 ) -> tuple[int, int]:
     """How often the event happens on either input."""
     tallies: dict[str, int] = notes.state["done"]
     jobs, names = [], []
-    for n, size in enumerate(batches(tested, runner.target.batch)):
+    for n, size in enumerate(batches(tested, batch)):
         for side in (0, 1):
             if f"{side} {n}" not in tallies:
                 jobs.append(Job(pair[side], size, seed_of(seed, "test", side, n), event))
                 names.append(f"{side} {n}")
     last_note = time.monotonic()
-    for place, hits in runner.run(jobs, "testing the event"):
+    for place, hits in run(jobs, "testing the event"):
         tallies[names[place]] = hits
         if time.monotonic() - last_note > 1.0:
             notes.keep(done=tallies)

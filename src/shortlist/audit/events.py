@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
-from shortlist.estimates import Answer
 from shortlist.mechanisms.base import Draws
 from shortlist.release import Release
+from shortlist.utility.estimates import Answer
 
 LONGEST = 10_000
 """Streams are read so far."""

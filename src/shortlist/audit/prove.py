@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from itertools import combinations_with_replacement, product
-from pkgutil import resolve_name
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,8 +18,8 @@ from flint import ctx
 
 from shortlist._arrays import Floats
 from shortlist.accounting import compose as accountant
-from shortlist.audit.certified.base import PRECISION, Law, Point, RealLaw, round_outward, round_up
-from shortlist.audit.entries import Audited, audit_of
+from shortlist.audit.certified.base import PRECISION, Entry, Law, Point, RealLaw, round_outward, round_up
+from shortlist.audit.entries import entry_of
 from shortlist.errors import bad_value
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.base import Budget
@@ -66,7 +65,7 @@ def _whole(number: Any) -> Any:
 
 def check_moves(subject: object, sensitivity: Sensitivity) -> None:
     """Refuse a sensitivity where neighbors are people who come or go: these move each count by 1, whatever it says."""
-    how = audit_of(subject)
+    how = entry_of(subject)
     if how is not None and how.inputs != "scores" and sensitivity not in (1, (0, 1)):
         raise bad_value(
             f"{type(subject).__name__} is tried on counts of people, with one more: leave $sensitivity= out"
@@ -337,26 +336,21 @@ def _align(one: _Bounds, two: _Bounds) -> tuple[_Bounds, _Bounds]:
 # Mechanisms
 
 
-def certify(mechanism: Mechanism, scores: Scores) -> AnyLaw:
-    """Return the certified distribution of what the mechanism releases on these scores.
+def certify(mechanism: Mechanism | PATE | MultiLabelPATE, scores: Scores | Point) -> AnyLaw:
+    """Return the certified distribution of what the mechanism releases on these scores, or a crowd on these counts.
 
     Raises
     ------
     ValueError
         where none is known.
     """
-    return cast(AnyLaw, _enumerate(mechanism, scores))
-
-
-def _enumerate(subject: object, question: object) -> Any:
-    """Return the distribution that the entry of its kind names, in interval arithmetic."""
-    law = resolve_name(_how(subject).law)
+    law = _how(mechanism).law
     with ctx.workprec(PRECISION):
-        return law(subject, question)
+        return law(mechanism, scores)
 
 
-def _how(subject: object) -> Audited:
-    how = audit_of(subject)
+def _how(subject: object) -> Entry:
+    how = entry_of(subject)
     if how is None:
         raise ValueError(
             f"no certified distribution is known for {type(subject).__name__}; use sl.audit, which only draws"
@@ -392,7 +386,7 @@ def prove_mechanism(
     check_moves(mechanism, sensitivity)
     if how.inputs == "histograms":
         monotone, free = True, True
-        pairs: Iterable[tuple[Point, Point]] = histograms(d, top)
+        pairs: Iterable[tuple[Point, Point]] = (pair for pair in neighbours(d, top, monotone=True) if min(pair[1]) >= 0)
     elif how.inputs == "line":
         votes, free = with_two_votes(mechanism), False
         law = lambda x: certify(votes, on_a_line(x))  # noqa: E731
@@ -415,7 +409,8 @@ def prove_pate(
     """Enumerate one query on all counts of so many teachers' votes, one teacher's votes replaced."""
     same = partial(alike, exchangeable=True, shift_invariant=False)
     promised = crowd.query if claim is None else claim
-    return prove(lambda counts: cast(Law, _enumerate(crowd, counts)), ballots(labels, teachers), promised, alike=same)
+    pairs = ((x, y) for x, y in neighbours(labels, teachers) if min(y) >= 0 and max(y) <= teachers)
+    return prove(lambda counts: certify(crowd, counts), pairs, promised, alike=same)
 
 
 def _remember(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Callable[[Point], AnyLaw]:
@@ -436,20 +431,6 @@ def _remember(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Cal
         return Law(dict(sorted(renamed.items())))
 
     return law_at
-
-
-def histograms(labels: int, top: int) -> Iterator[tuple[Point, Point]]:
-    """Yield all histograms with counts up to `top`, each with one more user, who may bring any labels."""
-    for x, y in neighbours(labels, top, monotone=True):
-        if min(y) >= 0:
-            yield x, y
-
-
-def ballots(labels: int, teachers: int) -> Iterator[tuple[Point, Point]]:
-    """Yield counts of votes, and what one teacher may make of them: each one more, one less, or the same."""
-    for x, y in neighbours(labels, teachers):
-        if min(y) >= 0 and max(y) <= teachers:
-            yield x, y
 
 
 def with_two_votes(mechanism: Mechanism) -> Mechanism:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -94,14 +94,22 @@ LEAST = re.compile(r"(?:equal to|>=)\s*(-?\d+(?:\.\d+)?)")
 
 
 def describe_usage(error: Any) -> str:
-    """What is wrong with a line, and what to write instead."""
+    """What is wrong with a line, and what to write instead; the help itself where nothing at all was written."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(error.format_message())
+    path = error.ctx.command_path if error.ctx else "shortlist"
+    return f"shortlist: {_describe_mistake(error)}\nsee `{terminal_safe(path)} -h`"
+
+
+def _describe_mistake(error: Any) -> str:
     kind, context = type(error).__name__, error.ctx
     said = terminal_safe(" ".join(str(error.format_message()).split()))
+    params = context.command.get_params(context) if context else []
+    options = [one for one in params if one.param_type_name == "option"]
+    known = {opt.lstrip("-"): opt for one in options for opt in (*one.opts, *one.secondary_opts)}  # without lines
     if kind == "MissingParameter" and error.param is not None:
-        read, params = (context.params, context.command.get_params(context)) if context else ((), ())
-        missing = [one for one in params if one.required and one.name not in read] or [error.param]
+        missing = [one for one in params if one.required and one.name not in context.params] or [error.param]
         return f"give {'; and '.join(map(_describe_missing, missing))}"
-    known = _list_options(context)
     if kind == "NoSuchOption" and re.fullmatch(r"-[\d.]", error.option_name) and "k" not in known:
         return "a number here must not be below 0"
     if kind == "NoSuchOption":
@@ -142,41 +150,19 @@ def _name(param: Any) -> str:
     return str(param.metavar or param.name) if param.param_type_name == "argument" else str(param.opts[0])
 
 
-def _list_options(context: Any) -> dict[str, str]:
-    """The options of a command, by their names without lines in front."""
-    params = context.command.get_params(context) if context else []
-    options = [one for one in params if one.param_type_name == "option"]
-    return {opt.lstrip("-"): opt for one in options for opt in (*one.opts, *one.secondary_opts)}
-
-
-def usage_in_words(error: Any) -> str:
-    """The whole answer: what is wrong, and where to read on; the help itself where nothing at all was written."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        return str(error.format_message())
-    path = error.ctx.command_path if error.ctx else "shortlist"
-    return f"shortlist: {describe_usage(error)}\nsee `{terminal_safe(path)} -h`"
-
-
-class Place(NamedTuple):
-    """Where a command is, and what the list of commands says of it."""
-
-    module: str
-    name: str
-    says: str
-
-
 COMMANDS = {
-    "top": Place("shortlist.cli.releases", "top", "The k items with the most users, and nothing else."),
-    "keys": Place("shortlist.cli.releases", "keys", "Every name that enough people hold, with noisy counts."),
-    "quantile": Place("shortlist.cli.releases", "quantile", "A median or other quantiles of one number per person."),
-    "plan": Place("shortlist.cli.plan", "plan", "Rank the mechanisms for data described in a word."),
-    "studio": Place("shortlist.cli.studio", "studio", "A page that goes from a table to a private list."),
-    "audit": Place("shortlist.cli.audit", "audit", "A lower bound on the true epsilon of a mechanism."),
-    "example": Place("shortlist.cli.demo", "example", "Write made-up rows and the public list to them."),
-    "demo": Place("shortlist.cli.demo", "demo", "The whole story on a million made-up rows."),
-    "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
-    "risk": Place("shortlist.cli.plan", "show_risk", "What an epsilon means: how well an attacker can guess."),
+    "top": ("shortlist.cli.releases", "top", "The k items with the most users, and nothing else."),
+    "keys": ("shortlist.cli.releases", "keys", "Every name that enough people hold, with noisy counts."),
+    "quantile": ("shortlist.cli.releases", "quantile", "A median or other quantiles of one number per person."),
+    "plan": ("shortlist.cli.plan", "plan", "Rank the mechanisms for data described in a word."),
+    "studio": ("shortlist.cli.studio", "studio", "A page that goes from a table to a private list."),
+    "audit": ("shortlist.cli.audit", "audit", "A lower bound on the true epsilon of a mechanism."),
+    "example": ("shortlist.cli.demo", "example", "Write made-up rows and the public list to them."),
+    "demo": ("shortlist.cli.demo", "demo", "The whole story on a million made-up rows."),
+    "ledger": ("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
+    "risk": ("shortlist.cli.plan", "show_risk", "What an epsilon means: how well an attacker can guess."),
 }
+"""Where each command is: a module and a name in it; and what the list of commands says of it."""
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""
 WIDEST = 100
@@ -189,7 +175,8 @@ def load_command(name: str) -> Any:
     """Return the command of that name, or group of commands; its module is imported now."""
     group = typer.Typer(**PLAIN)
     group.callback()(lambda: None)
-    command = getattr(import_module(COMMANDS[name].module), COMMANDS[name].name)
+    module, function, _ = COMMANDS[name]
+    command = getattr(import_module(module), function)
     if isinstance(command, typer.Typer):
         group.add_typer(command, name=name)
     else:
@@ -208,7 +195,7 @@ class Commands(Hinting):
         return load_command(name) if name in COMMANDS else None
 
     def says(self, ctx: Any, name: str) -> str:
-        return COMMANDS[name].says
+        return COMMANDS[name][2]
 
 
 def _version(wanted: bool) -> None:
@@ -252,20 +239,12 @@ def load(arguments: list[str]) -> None:
     """Load the command that these arguments name, if they name one."""
     for name in arguments[:1]:
         if name in COMMANDS:
-            import_module(COMMANDS[name].module)
+            import_module(COMMANDS[name][0])
 
 
 EXITS: dict[type[Exception], int] = {BudgetExceeded: 3, ApprovalNeeded: 4, OutcomeUnknown: 5}
 """Exit codes of errors; other errors of ours end with 1."""
-OURS: tuple[type[Exception], ...] = (
-    LedgerError,
-    ValueError,
-    TypeError,
-    OSError,
-    RuntimeError,
-    MissingPackageError,
-    *EXITS,
-)
+OURS: Any = (LedgerError, ValueError, TypeError, OSError, RuntimeError, MissingPackageError, *EXITS)
 
 
 def work() -> int:
@@ -285,11 +264,11 @@ def work() -> int:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
         except UsageError as error:
             COMMAND.check()
-            echo_lines(without_passwords(usage_in_words(error)), err=True)
+            echo_lines(without_passwords(describe_usage(error)), err=True)
             return 2
         except MemoryError:
             return _fail("there was not enough memory; give --memory 512MB, for example")
-        except (*OURS, *EXITS) as error:
+        except OURS as error:
             return _fail(str(error), next((code for kind, code in EXITS.items() if isinstance(error, kind)), 1))
         except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
             return _fail(f"something went wrong inside ({type(error).__name__})")

@@ -9,9 +9,8 @@ import typer
 from shortlist.audit import audit as attack
 from shortlist.audit import prove_mechanism
 from shortlist.audit.attack import default_size, function_in, mechanism_named, mechanism_names
-from shortlist.audit.entries import audit_of
-from shortlist.cli.output import Json, argument, echo_json, option, read_budget
-from shortlist.release_io import json_line
+from shortlist.audit.entries import entry_of
+from shortlist.cli.output import Json, argument, option, read_budget, tell
 
 MOST_OUTCOMES = 3
 """The box is tried with at most so many winners."""
@@ -38,30 +37,20 @@ def audit(
     """
     if name is None:
         raise typer.BadParameter(f"name a mechanism ({', '.join(mechanism_names())}), or FILE.py:FUNCTION")
-    claim = read_budget(epsilon, delta, None)
-    subject = function_in(name) if ":" in name else mechanism_named(name, k, claim)
-    proof = _proof(subject, monotone)
+    claim, proof = read_budget(epsilon, delta, None), None
+    subject: Any = function_in(name) if ":" in name else mechanism_named(name, k, claim)
+    if entry_of(subject) is not None and getattr(subject, "k", 1) <= MOST_OUTCOMES:  # a certified law is known
+        proof = prove_mechanism(subject, d=min(default_size(subject), 6), top=1, monotone=monotone)
     verdict = attack(
         subject, claim=claim, trials=trials, confidence=confidence, d=d, monotone=monotone, seed=seed, workers=workers,
         resume=resume,
     )  # fmt: skip
     refuted = verdict.violated or (proof is not None and not proof.holds)
-    if as_json:
-        told = {name: getattr(verdict, name) for name in ("epsilon_lower", "confidence", "violated")}
-        told |= {"claim": str(verdict.claim), "trials": verdict.trials, "box": None if proof is None else str(proof)}
-        echo_json(json_line({"subject": verdict.name, **told}))
-    else:
-        typer.echo(str(verdict))
-        one, two = verdict.pair
-        typer.echo(f"{2 * verdict.tested:,} draws of one event at {verdict.rate:,.0f} a second, on {one} and {two}")
-        typer.echo(str(proof) if proof is not None else "no certified distribution is known: nothing proved on a box")
+    box, (one, two) = None if proof is None else str(proof), verdict.pair
+    facts = {name: getattr(verdict, name) for name in ("epsilon_lower", "confidence", "violated")}
+    facts |= {"claim": str(verdict.claim), "trials": verdict.trials, "box": box}
+    drawn = f"{2 * verdict.tested:,} draws of one event at {verdict.rate:,.0f} a second, on {one} and {two}"
+    words = f"{verdict}\n{drawn}\n{box or 'no certified distribution is known: nothing proved on a box'}"
+    tell({"subject": verdict.name, **facts}, words, as_json=as_json)
     if refuted:
         raise typer.Exit(1)
-
-
-def _proof(mechanism: Any, monotone: bool) -> Any:
-    """The box, where a certified law is known and small."""
-    k = getattr(mechanism, "k", 1)
-    if audit_of(mechanism) is None or k > MOST_OUTCOMES:
-        return None
-    return prove_mechanism(mechanism, d=min(default_size(mechanism), 6), top=1, monotone=monotone)

@@ -75,14 +75,21 @@ def demo() -> None:
     releases = {"default": top_k(scores, K, epsilon=EPSILON)}
     releases["one-shot"] = top_k(scores, K, epsilon=EPSILON, method="oneshot-gumbel")
     chosen = {name: set(map(str, release.items or [])) for name, release in releases.items()}
-    _show_ranks(console, users, chosen)
+    ranked = sorted(users, key=lambda name: (-users[name], name))
+    rows = []
+    for rank, film in enumerate(ranked, 1):
+        marks = ["released" if film in films else "missed" * (rank <= K) for films in chosen.values()]
+        if any(marks):
+            rows.append([str(rank), film, f"{users[film]:,}", *marks])
+    columns = dict(zip(("true rank", "film", "people", *chosen), zip(*rows, strict=True), strict=True))
+    print_table(console, columns, ("true rank", "people"), [""] * K + ["red"] * (len(rows) - K))
     for mechanism, (name, release) in zip((GuardedTopK, OneshotTopK), releases.items(), strict=True):
         chance = mechanism(k=K, epsilon=EPSILON).success_probability(public)
         console.print(
             f"{name}: {release.guarantee} for one {release.unit}, by {release.mechanism}; all {K} are right with "
             f"probability {chance:.3f}"
         )
-    _draw(console, users, chosen)
+    _draw(console, users, ranked[: 4 * K], chosen)
     console.print(
         "\nRun it again: the noise is new each time. All the rows of one user together change the probability of any "
         f"list by at most a factor e^{EPSILON} = {math.exp(EPSILON):.3f}. On your own table:"
@@ -90,25 +97,13 @@ def demo() -> None:
     say("shortlist top rows.parquet -k 10 --user user_id --item film --candidates films.txt --epsilon 1")
 
 
-def _show_ranks(console: Console, users: dict[str, int], chosen: dict[str, set[str]]) -> None:
-    """Show who was released, and the true top k, by their true rank."""
-    rows = []
-    for rank, film in enumerate(sorted(users, key=lambda name: (-users[name], name)), 1):
-        marks = ["released" if film in films else "missed" * (rank <= K) for films in chosen.values()]
-        if any(marks):
-            rows.append([str(rank), film, f"{users[film]:,}", *marks])
-    columns = dict(zip(("true rank", "film", "people", *chosen), zip(*rows, strict=True), strict=True))
-    print_table(console, columns, ("true rank", "people"), [""] * K + ["red"] * (len(rows) - K))
-
-
-def _draw(console: Console, users: dict[str, int], chosen: dict[str, set[str]]) -> None:
+def _draw(console: Console, users: dict[str, int], best: list[str], chosen: dict[str, set[str]]) -> None:
     """The true counts of the best films, and under them who was released."""
     if not find_spec("matplotlib"):
         console.print("[dim]For the picture: pip install 'shortlist\\[plot]'[/]")
         return
     from matplotlib.figure import Figure
 
-    best = sorted(users, key=lambda name: (-users[name], name))[: 4 * K]
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     axes = figure.subplots()
     axes.bar(range(len(best)), [users[name] for name in best], color=[ACCENT] * K + [SOFT] * (len(best) - K))

@@ -13,15 +13,17 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist._text import terminal_safe, text_table
+from shortlist._text import terminal_safe
 from shortlist.accounting.curves import SAME, largest_range, number_text
 from shortlist.cli import output
 from shortlist.cli.output import Json, argument, flag, option
 from shortlist.ledger.chain import WAIT, LedgerEntry, user_name
 from shortlist.ledger.filter import HAIR
 from shortlist.ledger.ledger import of_server, on_server, public_path
-from shortlist.pages.ledger_page import DELTA, cost_in_words, ledger_columns
+from shortlist.pages.ledger_page import cost_in_words, ledger_columns
+from shortlist.pages.standing import DELTA
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
+from shortlist.pages.texts import text_table
 from shortlist.privacy import ZCDP, Ledger, LedgerError
 from shortlist.release_io import csv_table, json_line
 
@@ -95,14 +97,19 @@ def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str
     return {name: [terminal_safe(row[n]) for row in rows] for n, name in enumerate(HEADS)}
 
 
-HELP = """A privacy budget in a file that nobody can overdraw.
-
-\b
-For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
-             shortlist ledger show q4.db
-"""
-app = typer.Typer(cls=output.Hinting, no_args_is_help=True, help=HELP)
+app = typer.Typer(cls=output.Hinting, no_args_is_help=True)
 command = partial(app.command, cls=output.Described)
+
+
+@app.callback()
+def ledger() -> None:
+    """A privacy budget in a file that nobody can overdraw.
+
+    \b
+    For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
+                 shortlist ledger show q4.db
+    """
+
 
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""
@@ -187,11 +194,8 @@ def plan(
     # By the exponential mechanism each other item wins with at most e^(-scale lead) of its chance (Theorem 52).
     scale = largest_range(value) if isinstance(share, ZCDP) else value
     guess, lead = risk(share).guess, math.ceil(math.log((CANDIDATES - 1) / (1 - SURE)) / scale)
-    if as_json:
-        each = {"kind": type(share).__name__, name: value, "delta": delta}
-        facts = {"releases": releases, "each": each, "options": options, "guess": guess, "lead": lead}
-        output.echo_json(json_line({**facts, "standing": ledger.standing.as_json()}))
-        return
+    each = {"kind": type(share).__name__, name: value, "delta": delta}
+    facts = {"releases": releases, "each": each, "options": options, "guess": guess, "lead": lead}
     size = number_text(value, up=False, same=True)
     each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
     beyond = not sums_of_floats and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12)
@@ -201,11 +205,13 @@ def plan(
     )
     buys = "" if delta else buys  # what names from the data need, `shortlist plan --domain unknown` tells
     standing = "\n".join(map(terminal_safe, str(ledger).splitlines()))
-    output.echo_lines(
+    output.tell(
+        {**facts, "standing": ledger.standing.as_json()},
         f"each of {releases:,} releases may spend {each_text}, as their {'divergence' if beyond else name}s add up: "
         f"{options}\n{buys}"
         f"after one of them, a guess whether one user is in the data is right at most {percent(guess)} of the "
-        f"time; all of them together keep the budget, {ledger.budget}\n{standing}"
+        f"time; all of them together keep the budget, {ledger.budget}\n{standing}",
+        as_json=as_json,
     )
 
 
@@ -240,10 +246,8 @@ def approve(
     ledger.approve(request)
     who = next((entry.who for entry in ledger.entries() if entry.kind == "approval" and entry.request == request), None)
     name = who or user_name()
-    if as_json:
-        output.echo_json(json_line({"approved": request, "by": name, "head": ledger.head}))
-    else:
-        output.echo_lines(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
+    words = f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again"
+    output.tell({"approved": request, "by": name, "head": ledger.head}, words, as_json=as_json)
 
 
 @command()
@@ -258,12 +262,11 @@ def find(
     For example: shortlist ledger find q4.db RECEIPT
     """
     entry = Ledger(path).find(receipt)
-    if as_json:
-        output.echo_json(json_line({"booked": entry is not None, "entry": None if entry is None else entry.number}))
-    elif entry is None:
-        typer.echo("nothing was booked under this receipt, and nothing will be")
-    else:
-        typer.echo(f"it was booked: entry {entry.number}, a {entry.kind}, {terminal_safe(entry.guarantee)}")
+    words, number = "nothing was booked under this receipt, and nothing will be", None
+    if entry is not None:
+        number = entry.number
+        words = f"it was booked: entry {number}, a {entry.kind}, {terminal_safe(entry.guarantee)}"
+    output.tell({"booked": entry is not None, "entry": number}, words, as_json=as_json)
 
 
 @command()
@@ -329,10 +332,8 @@ def verify(
     """
     ledger = Ledger(path)
     count = ledger.verify(head=head)
-    if as_json:
-        output.echo_json(json_line({"verified": True, "entries": count, "head": ledger.head}))
-    else:
-        typer.echo(f"all {count:,} entries follow from one another; head {ledger.head}")
+    words = f"all {count:,} entries follow from one another; head {ledger.head}"
+    output.tell({"verified": True, "entries": count, "head": ledger.head}, words, as_json=as_json)
 
 
 @command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -21,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from shortlist._text import terminal_safe
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
-from shortlist.release_io import resolve_target, write_whole
+from shortlist.release_io import json_line, resolve_target, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,9 +69,13 @@ class Described(TyperCommand):
             with formatter.section("Arguments"):
                 formatter.write_dl(said)
         options = [one for one in self.get_params(ctx) if one.param_type_name == "option"]
-        for title, some in _sections(options).items():
-            with formatter.section(title):
-                formatter.write_dl([record for record in (_record(one, ctx) for one in some) if record is not None])
+        titles = {name: title for title, names in SECTIONS.items() for name in names} if len(options) > LONG else {}
+        first = "What is asked" if titles else "Options"
+        for title in (first, *SECTIONS):
+            shown = [one.get_help_record(ctx) for one in options if titles.get(one.name, first) == title]
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl([(name, _say_plainly(help)) for name, help in filter(None, shown)])
 
 
 SECTIONS = {
@@ -87,25 +90,12 @@ RANGES = ((r"\[(.*?)x>=(\d+)\]", r"[\1\2 or more]"), (r"\[(.*?)(\d+)<=x<=(\d+)\]
 """How the library says what a number may be, and how people do."""
 
 
-def _sections(options: list[Any]) -> dict[str, list[Any]]:
-    if len(options) <= LONG:
-        return {"Options": options}
-    titles = {name: title for title, names in SECTIONS.items() for name in names}
-    sections: dict[str, list[Any]] = {title: [] for title in ("What is asked", *SECTIONS)}
-    for one in options:
-        sections[titles.get(one.name, "What is asked")].append(one)
-    return sections
-
-
-def _record(option: Any, ctx: Any) -> tuple[str, str] | None:
-    """What the help says of an option."""
-    record = option.get_help_record(ctx)
-    if record is None:
-        return None
-    said = re.sub(r"default: \(([^)]*)\)", r"default: \1", record[1]).replace("1e-06", "1e-6")
+def _say_plainly(help: str) -> str:
+    """What the help says of an option, without what only programmers write."""
+    said = re.sub(r"default: \(([^)]*)\)", r"default: \1", help).replace("1e-06", "1e-6")
     for written, meant in RANGES:
         said = re.sub(written, meant, said)
-    return record[0], said
+    return said
 
 
 def _arguments(command: TyperCommand, ctx: Any) -> list[Any]:
@@ -167,17 +157,6 @@ def print_table(
     console.print(table)
 
 
-def find_too_wide(columns: Mapping[str, Sequence[str]], spare: Sequence[str], width: int) -> list[str]:
-    """The first of the `spare` columns that a terminal of that width has no room for: no word is to be broken."""
-    wide = {name: max(map(len, (name, *cells))) + 3 for name, cells in columns.items()}
-    out: list[str] = []
-    for name in spare:
-        if name in wide and sum(wide.values()) - 3 > width:
-            del wide[name]
-            out.append(name)
-    return out
-
-
 def show_table(
     columns: Mapping[str, Sequence[str]],
     right: Container[str],
@@ -199,11 +178,15 @@ def show_table(
     if not console.is_terminal:
         typer.echo(plain())
         return
-    out = find_too_wide(columns, spare, console.width)
+    wide = {name: max(map(len, (name, *cells))) + 3 for name, cells in columns.items()}
+    for name in spare:  # no word is to be broken
+        if sum(wide.values()) - 3 > console.width:
+            wide.pop(name, None)
+    out = [name for name in spare if name in columns and name not in wide]
     for style, line in above:
         console.print(Text(line, style=style, overflow="fold"))
     if columns:
-        print_table(console, {name: cells for name, cells in columns.items() if name not in out}, right, styles)
+        print_table(console, {name: columns[name] for name in wide}, right, styles)
     hidden = [("dim", f"not shown in so few columns: {', '.join(out)}")] if out else []
     for style, line in (*below, *hidden):
         console.print(Text(line, style=style, overflow="fold"))
@@ -218,26 +201,22 @@ def echo_json(text: str) -> None:
     typer.echo(text)
 
 
+def tell(facts: Mapping[str, Any], words: str, *, as_json: bool) -> None:
+    """What a command found: one JSON object for programs, or sentences."""
+    echo_json(json_line(facts)) if as_json else echo_lines(words)
+
+
 def check_shown() -> None:
     """Refuse, before anything is charged, to release a list that nobody would see."""
     if sys.stdout is None or sys.stdout.closed:
         raise OSError("standard output is closed, so nobody would see the list: leave it open, or give --out list.csv")
     try:
-        handle = sys.stdout.fileno()
         poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
     except (AttributeError, OSError, ValueError):  # it is no file, or this system cannot say
         return
-    poll.register(handle, 0)
     if any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0)):
         raise OSError("nobody reads the standard output any more: leave it open, or give --out list.csv")
-
-
-def forget_output() -> None:
-    """Let what is left in the buffer of a broken pipe go nowhere, or the end of the process would fail once more."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
 
 
 def hold_standard_handles() -> None:
@@ -260,10 +239,12 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Ite
     if not (_new_or_regular(path) and os.access(folder, os.W_OK)):
         raise PermissionError(f"{path} cannot be written")
     resolve_target(path)
-    if any(_is_same(path, other) for other in inputs):
-        raise typer.BadParameter(
-            f"{option} must be a file of its own, not one that the command reads or writes: {path}"
-        )
+    there, target = os.path.exists(path), os.path.realpath(path)
+    for one in inputs:
+        if target == os.path.realpath(one) or (there and os.path.exists(one) and os.path.samefile(path, one)):
+            raise typer.BadParameter(
+                f"{option} must be a file of its own, not one that the command reads or writes: {path}"
+            )
 
 
 def _new_or_regular(path: str) -> bool:
@@ -274,11 +255,6 @@ def _new_or_regular(path: str) -> bool:
         return True
     except OSError:
         return False
-
-
-def _is_same(path: str, other: str) -> bool:
-    there = os.path.exists(path) and os.path.exists(other)
-    return os.path.realpath(path) == os.path.realpath(other) or (there and os.path.samefile(path, other))
 
 
 def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) -> None:

@@ -57,8 +57,16 @@ def plan(
         _draw(answer, picture)
     if as_json:
         output.echo_json(json_line(answer.to_json()))
-    else:
-        _show(answer)
+        return
+    output.show_table(
+        {name: cells for name, cells in answer.texts().items() if any(cells)},
+        NUMBERS,
+        lambda: str(answer),
+        above=[("bold", answer.described)],
+        below=[("", line) for line in answer.beside()],
+        styles=["bold green"],
+        spare=[name for name in SPARE if name != answer.goal],
+    )
 
 
 def _public_counts(path: Path) -> Any:
@@ -87,19 +95,6 @@ SPARE = ("rho", "delta", "great", "good", "top", "recall", "gives")
 """Columns that a narrow terminal has no room for, the least needed first: no word is to be broken."""
 
 
-def _show(answer: Plan) -> None:
-    columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
-    output.show_table(
-        columns,
-        NUMBERS,
-        lambda: str(answer),
-        above=[("bold", answer.described)],
-        below=[("", line) for line in answer.beside()],
-        styles=["bold green"],
-        spare=[name for name in SPARE if name != answer.goal],
-    )
-
-
 def show_risk(
     epsilon: Annotated[float | None, argument("The epsilon of a release or of a budget.", "EPSILON")] = None,
     delta: Annotated[float | None, option("The delta beside it.", "NUMBER")] = None,
@@ -118,9 +113,6 @@ def show_risk(
         raise ValueError("--delta must be a number from 0 to below 1, for example 1e-6")
     guarantee = output.read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
     bounds = risk(guarantee)
-    if as_json:
-        output.echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
-        return
     lines = [f"{guarantee}: {bounds}."]
     lines += [
         f"A prior probability of {percent(prior)} that the user is in the data becomes at most {percent(posterior)}."
@@ -130,4 +122,5 @@ def show_risk(
         f"An attack with a false positive rate of {rate:.0%} has a true positive rate of at most {percent(power)}."
         for rate, power in bounds.power
     ]
-    output.echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))
+    words = "\n".join([*lines, *filter(None, [caution(guarantee)])])
+    output.tell({"guarantee": str(guarantee), **asdict(bounds)}, words, as_json=as_json)

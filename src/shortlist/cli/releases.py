@@ -7,7 +7,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import Parameter, Signature
@@ -28,9 +28,10 @@ from shortlist.cli.app import in_options
 from shortlist.ledger.ledger import on_server
 from shortlist.mechanisms.registry import METHODS
 from shortlist.pages.summary import notes_in_words, why_in_words
+from shortlist.pages.texts import FIGURES
 from shortlist.privacy import ZCDP, ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
 from shortlist.query import OPTIONS, options_of
-from shortlist.release import FIGURES, GroupedRelease, Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.release_io import csv_table, metadata_path, write_table
 from shortlist.scores import read_bound
 from shortlist.tables.files import files_at
@@ -120,13 +121,17 @@ LINE: dict[str, str | Own] = {
 
 One of the library's is here by its name: which commands have it, its default and its help are those of `Query`.
 """
+PLAIN = {"str | None": "TEXT", "int | None": COUNT, "float | None": NUMBER, "bool": FLAG}
+"""What stands for a value of an option of tables that is not listed, by its type: the commands have it all the same."""
+LINE |= {one.name: PLAIN[one.type] for one in OPTIONS.values()
+         if one.part == "table" and one.name not in LINE and one.type in PLAIN}  # fmt: skip
 CALLS = {"top": "top_k", "keys": "keys", "quantile": "quantile"}
 """The commands, and the functions that they call."""
 ALONE = {"one_row_each": "quantile", "smallest": "top"}
 """Options of the line that one command has."""
 NEEDED = {"top": ("source", "user", "item"), "keys": ("source", "user", "item"),
           "quantile": ("source", "value", "lower", "upper")}  # fmt: skip
-SURFACE = {name for name in LINE if name not in OPTIONS} | {"k", "epsilon", "delta", "groups", "ledger", "purpose"}
+SURFACE = {name for name in LINE if name not in OPTIONS} | {"k", "epsilon", "delta", "ledger", "purpose"}
 """Options that are no argument of the library's functions, or one that follows from several options."""
 
 
@@ -151,63 +156,53 @@ def make_parameters(command: str) -> Iterator[Parameter]:
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
 
 
-def read_groups(written: str | None, columns: int) -> list[Any] | None:
-    """The public keys, from `CH,DE,FR`, or `CH|40,DE|40` for two columns."""
-    if written is None:
-        return None
-    keys = [one.strip() for one in written.split(",")]
-    return keys if columns == 1 else [tuple(key.split(BETWEEN)) for key in keys]
-
-
 def read_clip(written: str) -> tuple[float, float]:
     """Two numbers, from `0,50`."""
     low, high = map(float, written.split(","))
     return low, high
 
 
-END = "a number or a date such as 2024-01-31"
 READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "separator": (lambda written: {"tab": "\t", "\\t": "\t"}.get(written, written), ""),
     "clip": (read_clip, "two numbers, as --clip 0,50"),
-    **dict.fromkeys(("lower", "upper", "step"), (read_bound, END)),
+    "groups": (lambda written: [one.strip() for one in written.split(",")], ""),
+    **dict.fromkeys(("lower", "upper", "step"), (read_bound, "a number or a date such as 2024-01-31")),
 }
 """How values are read that are not taken as they are, and what they must be."""
 
 
-def read_argument(name: str, written: Any) -> Any:
-    """The value of an argument of the library's function."""
-    if name in ("by", "q"):
-        return written or (None if name == "by" else 0.5)
-    if name not in READERS or written is None:
-        return written
-    read, kind = READERS[name]
-    try:
-        return read(written)
-    except ValueError:
-        raise typer.BadParameter(f"--{name} must be {kind}") from None
-
-
 def read_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the library's function."""
-    arguments = {name: read_argument(name, value) for name, value in values.items() if name not in SURFACE}
-    groups = {"groups": read_groups(values["groups"], len(values["by"] or [""]))} if "by" in values else {}
-    return arguments | groups
+    """The arguments of the library's function; groups of several columns are written `CH|40,DE|40`."""
+    arguments = {name: value for name, value in values.items() if name not in SURFACE}
+    for name, (read, kind) in READERS.items():
+        try:
+            if arguments.get(name) is not None:
+                arguments[name] = read(arguments[name])
+        except ValueError:
+            raise typer.BadParameter(f"--{name} must be {kind}") from None
+    if "q" in arguments:
+        arguments["q"] = arguments["q"] or OPTIONS["q"].default
+    if "by" in arguments:
+        by, keys = arguments["by"] or None, arguments["groups"]
+        pairs = [tuple(key.split(BETWEEN)) for key in keys] if by and by[1:] and keys is not None else keys
+        arguments |= {"by": by, "groups": pairs}
+    return arguments
 
 
-def command(name: str, run: Callable[..., None], help: str) -> Callable[..., None]:
-    """A function with the options of that command as its parameters, of which typer makes a command."""
+def command(run: Callable[[typer.Context, dict[str, Any]], None]) -> Callable[..., None]:
+    """A function with the options of the command of that name as its parameters, of which typer makes a command."""
 
     def start(context: typer.Context, **values: Any) -> None:
         run(context, values)
 
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    vars(start)["__signature__"] = Signature([context, *make_parameters(name)])
-    start.__doc__, start.__annotations__ = help, {}
+    vars(start)["__signature__"] = Signature([context, *make_parameters(run.__name__)])
+    start.__doc__, start.__annotations__ = run.__doc__, {}
     return start
 
 
 FILE = "shortlist.toml"
-IN_FILE = ("user", "item", "value", "separator", "unit", "ledger")
+IN_FILE = [name for name, one in OPTIONS.items() if one.lasting]
 """Options that it may hold, as texts: columns and places, never what is spent."""
 COSTS = ("epsilon", "delta", "rho", "budget", "allow_large", "yes_really")
 
@@ -226,63 +221,53 @@ def read_defaults(folder: str = ".") -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, IsADirectoryError):
-        written = None
-    if written is None:
-        raise ValueError(f'{FILE} cannot be read: it must be TOML, for example user = "user_id"')
-    return {name: _check_default(name, value) for name, value in written.items()}
+        raise ValueError(f'{FILE} cannot be read: it must be TOML, for example user = "user_id"') from None
+    for name, value in written.items():
+        if name.replace("-", "_") in COSTS:
+            raise ValueError(f"{FILE} must not say {name}: what a release costs is written where it is spent")
+        if name not in IN_FILE:
+            raise ValueError(f"{FILE} does not know {name}; it may say {', '.join(IN_FILE)}")
+        several = LINE[name] == COLUMNS
+        texts = value if several and isinstance(value, list) else [value]
+        if not all(isinstance(one, str) for one in texts):
+            raise ValueError(f"{FILE}: {name} must be text{' or a list of texts' * several}")
+        written[name] = texts if several else value
+    return written
 
 
-def _check_default(name: str, value: Any) -> Any:
-    if name.replace("-", "_") in COSTS:
-        raise ValueError(f"{FILE} must not say {name}: what a release costs is written where it is spent")
-    if name not in IN_FILE:
-        raise ValueError(f"{FILE} does not know {name}; it may say {', '.join(IN_FILE)}")
-    several = LINE[name] == COLUMNS
-    texts = [value] if isinstance(value, str) else value
-    if not (isinstance(value, str | list if several else str) and all(isinstance(one, str) for one in texts)):
-        raise ValueError(f"{FILE}: {name} must be text{' or a list of texts' * several}")
-    return texts if several else value
-
-
-def open_ledger(ledger: str | None, context: typer.Context) -> tuple[Ledger | None, Callable[[], int | None]]:
-    """The ledger that pays, if one does, and a function that asks it for the entry of the charge.
+@contextmanager
+def open_ledger(ledger: str | None, context: typer.Context) -> Iterator[Ledger | None]:
+    """The ledger that pays, if one does. Where what is done inside fails after its charge, say that the charge stays.
 
     A signal that stops the command is answered by what was charged, as the file itself says.
     """
-    if ledger is None:
-        return None, lambda: None
-    book = Ledger(ledger)
-    if "MAP" in getattr(context.get_parameter_source("ledger"), "name", ""):
-        output.echo_lines(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
-    head = book.head
+    book = None if ledger is None else Ledger(ledger)
+    head = "" if book is None else book.head
+
+    def find_charge() -> int | None:
+        return None if book is None else book.booked_since(head)
 
     def say() -> str:
         try:
-            entry = book.booked_since(head)
+            entry = find_charge()
         except Exception as error:  # whatever it is, the line must be said
             return f"see `shortlist ledger show` for what was booked; it cannot be read now ({type(error).__name__})"
         return "nothing was booked" if entry is None else f"the charge was booked as entry {entry} and stays"
 
-    COMMAND.more = say
-    return book, lambda: book.booked_since(head)
-
-
-@contextmanager
-def tell_charge(charge: Callable[[], int | None]) -> Iterator[None]:
-    """Where what is done inside fails after its charge, say that the charge stays."""
+    if book is not None:
+        if "MAP" in getattr(context.get_parameter_source("ledger"), "name", ""):
+            output.echo_lines(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
+        COMMAND.more = say
     COMMAND.check()
     try:
-        yield
+        yield book
     except (BudgetExceeded, ApprovalNeeded, OutcomeUnknown):  # each says itself what was charged
         raise
     except Exception:
         COMMAND.check()  # a signal has a line of its own
-        try:
-            entry = charge()
-        except LedgerError:  # it cannot be asked
-            entry = None
-        if entry is not None:
-            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
+        with suppress(LedgerError):  # it cannot be asked
+            if find_charge() is not None:
+                typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
         raise
 
 
@@ -311,27 +296,26 @@ class Delivery:
 
         `inputs` are the files that may not be written over.
         """
-        shown, as_json = values.get("shown"), values.get("as_json")
-        if as_json and shown not in (None, Format.json):
+        as_json, form = values["as_json"], values["shown"] or Format.table
+        if as_json and values["shown"] not in (None, Format.json):
             raise typer.BadParameter("give --json or --format, not both")
-        form = Format.json if as_json else shown or Format.table
+        form = Format.json if as_json else form
         if form is Format.parquet and sys.stdout is not None and sys.stdout.isatty():
             raise typer.BadParameter("parquet is no text: send it to a file, or give --out list.parquet")
-        files = {name: values[name] for name in FILES if values.get(name) is not None}
+        files = {name: values[name] for name in FILES if values[name] is not None}
         out = files.get("out", "")
         if not out and "report" not in files:
             output.check_shown()
         for name, path in files.items():
-            output.check_writable(
-                f"--{name}", path, FILES[name][1], [*inputs, *([out] if name == "plot" and out else [])]
-            )
+            others = [out] if name == "plot" and out else []
+            output.check_writable(f"--{name}", path, FILES[name][1], [*inputs, *others])
         if out.lower().endswith(".csv"):
             output.check_writable("--out", metadata_path(out), (".json",), inputs)
         elif out:
             check_path(os.path.realpath(out))
         if "plot" in files:
             _check_matplotlib()
-        return cls(form, bool(values.get("quiet")), files, title)
+        return cls(form, values["quiet"], files, title)
 
     def deliver(self, release: Release | GroupedRelease) -> None:
         """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second."""
@@ -382,7 +366,10 @@ class Delivery:
                 show(release)
             sys.stdout.flush()
         except BrokenPipeError:
-            output.forget_output()
+            with suppress(OSError, ValueError):  # or what is left in the buffer would fail once more at the end
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, sys.stdout.fileno())
+                os.close(nowhere)
             raise
 
 
@@ -409,10 +396,8 @@ def _check_matplotlib() -> None:
         import matplotlib.pyplot as plt  # noqa: F401
     except Exception as error:
         missing = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
-    else:
-        return
-    near = "" if missing else ", and what is installed does not load"
-    raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'")
+        near = "" if missing else ", and what is installed does not load"
+        raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'") from None
 
 
 def _draw(release: Release | GroupedRelease, path: str) -> None:
@@ -466,43 +451,27 @@ def _run(
     books = [] if ledger is None or on_server(ledger) else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
     inputs = [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
     delivery = Delivery.of(values, name, inputs)
-    book, charge = open_ledger(ledger, context)
-    with tell_charge(charge), output.bar() as progress:
+    with open_ledger(ledger, context) as book, output.bar() as progress:
         made = release(source, progress=progress, ledger=book, purpose=name, **arguments)
     delivery.deliver(made)
 
 
-def _top(context: typer.Context, values: dict[str, Any]) -> None:
+@command
+def top(context: typer.Context, values: dict[str, Any]) -> None:
+    """The k items with the most users, and nothing else about anybody.
+
+    \b
+    For example: shortlist top films.parquet -k 5 --user user_id --item film \\
+                   --candidates films.txt --epsilon 1 --values
+    """
     k, names = values["k"], "without a public list of candidates their names come from the data"
     names = names if values["candidates"] is None else ""
     what = "top" if k is None else f"top {k}"
     _run(top_k, what, context, values, names=names, k=k, largest=not values["smallest"])
 
 
-def _keys(context: typer.Context, values: dict[str, Any]) -> None:
-    _run(release_keys, "keys", context, values, names="names come from the data")
-
-
-def _quantile(context: typer.Context, values: dict[str, Any]) -> None:
-    alone, written = values["one_row_each"], "COMMANDLINE" in getattr(context.get_parameter_source("user"), "name", "")
-    if (alone and written) or (values["user"] is None and not alone):
-        raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
-    _run(release_quantile, "quantile", context, values, user=None if alone else values["user"])
-
-
-top = command(
-    "top",
-    _top,
-    """The k items with the most users, and nothing else about anybody.
-
-    \b
-    For example: shortlist top films.parquet -k 5 --user user_id --item film \\
-                   --candidates films.txt --epsilon 1 --values
-    """,
-)
-keys = command(
-    "keys",
-    _keys,
+@command
+def keys(context: typer.Context, values: dict[str, Any]) -> None:
     """Every name that enough people hold, with noisy counts, and nothing else about anybody.
 
     \b
@@ -510,15 +479,19 @@ keys = command(
                    --epsilon 1 --delta 1e-6
 
     Only so many of them, the best: shortlist top -k 5 with --delta 1e-6 and without --candidates.
-    """,
-)
-quantile = command(
-    "quantile",
-    _quantile,
+    """
+    _run(release_keys, "keys", context, values, names="names come from the data")
+
+
+@command
+def quantile(context: typer.Context, values: dict[str, Any]) -> None:
     """A median, or other quantiles, of one number per person, and nothing else about anybody.
 
     \b
     For example: shortlist quantile films.parquet --user user_id --value age \\
                    -q 0.5 --lower 0 --upper 120 --epsilon 1
-    """,
-)
+    """
+    alone, written = values["one_row_each"], "COMMANDLINE" in getattr(context.get_parameter_source("user"), "name", "")
+    if (alone and written) or (values["user"] is None and not alone):
+        raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
+    _run(release_quantile, "quantile", context, values, user=None if alone else values["user"])

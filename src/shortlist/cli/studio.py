@@ -9,8 +9,9 @@ import sys
 import tempfile
 import time
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import typer
 
@@ -42,7 +43,7 @@ def studio(
     offered = Folder.of(folder)
     COMMAND.more = lambda: "what was booked stays booked"
     _sweep()
-    with OwnFolder() as own:
+    with hold_folder() as own:
         tempfile.tempdir = str(own)  # whatever a count puts on the disk goes when the studio goes
         with Studio(offered, port=port, log=(lambda line: None) if quiet else None) as server:
             typer.echo(f"the studio is at {server.address}")
@@ -66,34 +67,19 @@ SOON = 60.0
 """Seconds within which a new folder is locked."""
 
 
-class OwnFolder:
+@contextlib.contextmanager
+def hold_folder() -> Iterator[Path]:
     """A private folder that goes with the studio, locked while it lives: the system unlocks it however that ends."""
-
-    def __init__(self) -> None:
-        self._path = Path(temporary_name(PREFIX))
-        self._lock: IO[str] | None = None
-
-    def __enter__(self) -> Path:
-        try:
-            self._path.mkdir(mode=0o700)
-            self._lock = open(self._path / (LOCK if fcntl is None else f"{LOCK}-soon"), "w")
+    path = Path(temporary_name(PREFIX))
+    try:
+        path.mkdir(mode=0o700)
+        with open(path / (LOCK if fcntl is None else f"{LOCK}-soon"), "w") as lock:
             if fcntl is not None:
-                _take(self._lock)
-                os.rename(self._lock.name, self._path / LOCK)  # what is called so is locked, or left over
-        except BaseException:
-            self.__exit__()
-            raise
-        return self._path
-
-    def __exit__(self, *_: object) -> None:
-        if self._lock is not None:
-            self._lock.close()
-        remove(str(self._path))
-
-
-def _take(file: IO[str], *, wait: bool = True) -> None:
-    """Lock a file; without waiting, an error if another process has it."""
-    fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                os.rename(lock.name, path / LOCK)  # what is called so is locked, or left over
+            yield path
+    finally:
+        remove(str(path))
 
 
 def _sweep() -> None:
@@ -105,7 +91,7 @@ def _sweep() -> None:
             if (left / LOCK).exists():
                 with open(left / LOCK, "r+") as lock:
                     if fcntl is not None:
-                        _take(lock, wait=False)
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error if its studio lives
                         shutil.rmtree(left, ignore_errors=True)
                 if fcntl is None:
                     os.unlink(left / LOCK)  # an error while its studio has it open

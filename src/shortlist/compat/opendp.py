@@ -60,7 +60,17 @@ def measurement(
         dp: Any = import_module("opendp.prelude")
     except ImportError as missing:
         raise ImportError("measurement needs OpenDP: pip install opendp") from missing
-    measure, loss = _loss_of(dp, mechanism)
+    loss: Any
+    match mechanism.guarantee:
+        case PureDP(epsilon):
+            measure, loss = dp.max_divergence(), epsilon
+        case ZCDP(rho, 0):
+            measure, loss = dp.zero_concentrated_divergence(), rho
+        case ApproxDP(epsilon, delta):
+            measure, loss = dp.approximate(dp.max_divergence()), (epsilon, delta)
+        case _:
+            wanted = "PureDP, ApproxDP, or ZCDP without a delta"
+            raise TypeError(f"mechanism must promise {wanted}: write budget=PureDP(1.0)")
 
     def draw(values: Any) -> list[int]:
         release = mechanism.release(Scores(list(values), sensitivity=sensitivity, monotone=monotone))
@@ -75,15 +85,3 @@ def measurement(
     domain = dp.vector_domain(atom) if size is None else dp.vector_domain(atom, size=size)
     metric = dp.linf_distance(T=T, monotonic=monotone)
     return dp.m.make_user_measurement(domain, metric, measure, draw, price, TO="Vec<i32>")
-
-
-def _loss_of(dp: Any, mechanism: Mechanism) -> tuple[Any, Any]:
-    """OpenDP's measure, and the distance in it."""
-    promise = mechanism.guarantee
-    if isinstance(promise, PureDP):
-        return dp.max_divergence(), promise.epsilon
-    if isinstance(promise, ZCDP) and not promise.delta:
-        return dp.zero_concentrated_divergence(), promise.rho
-    if isinstance(promise, ApproxDP):
-        return dp.approximate(dp.max_divergence()), (promise.epsilon, promise.delta)
-    raise TypeError("mechanism must promise PureDP, ApproxDP, or ZCDP without a delta: write budget=PureDP(1.0)")

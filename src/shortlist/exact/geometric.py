@@ -16,18 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask, Words
+from shortlist._arrays import Floats, Indices, Words
 from shortlist.exact.noise import log_uniform
-from shortlist.exact.reals import Bits, Uniform, ball, exactly, floor_of, formula, is_positive, word
+from shortlist.exact.reals import Bits, Uniform, ball, floor_of, formula, shows, word
 from shortlist.exact.search import bisect, whole_numbers
 
 if TYPE_CHECKING:
     from flint import arb
-
-WORDS = 1 << 64
-
-SUMMED = 1 << 22
-"""Up to so many terms a variance is added up."""
 
 FLOAT_ERROR = 2.0**-40
 """Relative, of what is computed in floats here; the truth is about 2^-50."""
@@ -75,39 +70,30 @@ class Geometric:
 
     def survival(self, x: Floats) -> Floats:
         """P[X >= x] in floats, for whole x."""
-        rate = float(self.epsilon)
-        end = 0.0 if self.reach is None else math.exp(-rate * (self.reach + 1))
-        total = 1 + math.exp(-rate) - 2 * end
-        most = math.inf if self.reach is None else self.reach
+        rate, _, total = self._floats()
         above = np.where(x >= 1, x, 1 - x)
-        if self.reach is None:
-            high = np.exp(-rate * above) / total
-        else:
-            high = (
-                np.exp(-rate * above) * -np.expm1(-rate * (self.reach + 1 - np.minimum(above, self.reach + 1))) / total
-            )
-        high = np.where(above > most, 0.0, high)
+        rest = 1.0 if self.reach is None else -np.expm1(-rate * np.maximum(self.reach + 1 - above, 0))
+        high = np.exp(-rate * above) * rest / total
         result: Floats = np.where(x >= 1, high, 1 - high)
         return result
 
-    def variance(self) -> float:
-        """E[X^2], to 1e-12."""
+    def _floats(self) -> tuple[float, float, float]:
+        """(epsilon, a^(K+1), c)"""
         rate = float(self.epsilon)
-        plain = 2 * math.exp(-rate) / math.expm1(-rate) ** 2 if rate > 1e-150 else math.inf
-        if self.reach is None or float(self.epsilon) * self.reach > 60 + 2 * math.log(1 + self.reach):
-            return plain
-        if self.reach > SUMMED:
-            return self._far_variance(self.reach)
-        x = np.arange(1, self.reach + 1, dtype=np.float64)
-        masses = np.exp(-float(self.epsilon) * x)
-        return float(2 * (masses * x * x).sum() / (1 + 2 * masses.sum()))
+        end = 0.0 if self.reach is None else math.exp(-rate * (self.reach + 1))
+        return rate, end, 1 + math.exp(-rate) - 2 * end
 
-    def _far_variance(self, reach: int) -> float:
-        """The same by sum_1^K x^2 a^x = a (1 + a - a^K ((K+1)^2 - (2 K^2 + 2 K - 1) a + K^2 a^2)) / (1 - a)^3."""
+    def variance(self) -> float:
+        """E[X^2], to 1e-12.
+
+        sum_1^K x^2 a^x = a (1 + a - a^K ((K+1)^2 - (2 K^2 + 2 K - 1) a + K^2 a^2)) / (1 - a)^3.
+        """
         from flint import ctx
 
-        bits = reach.bit_length() + self.epsilon.denominator.bit_length()
-        with ctx.workprec(128 + 4 * bits):
+        if (reach := self.reach) is None:
+            rate = float(self.epsilon)
+            return 2 * math.exp(-rate) / math.expm1(-rate) ** 2 if rate > 1e-150 else math.inf
+        with ctx.workprec(128 + 4 * (reach.bit_length() + self.epsilon.denominator.bit_length())):
             a = (-ball(self.epsilon)).exp()
             end = (-ball(self.epsilon * reach)).exp()
             last = (reach + 1) ** 2 - (2 * reach**2 + 2 * reach - 1) * a + reach**2 * a**2
@@ -119,9 +105,7 @@ class Geometric:
 
         More bits are drawn where needed.
         """
-        rate = float(self.epsilon)
-        end = 0.0 if self.reach is None else math.exp(-rate * (self.reach + 1))
-        total = 1 + math.exp(-rate) - 2 * end
+        rate, end, total = self._floats()
         log, error = log_uniform(words, level)
         u = np.exp(log)
         upper = (level == 0) & (words >= np.uint64(1 << 63))
@@ -148,9 +132,9 @@ class Geometric:
     def exactly(self, value: int, bits: int, source: Bits) -> int:
         """X of the survival uniform that begins with these bits: decided in balls, with more bits where needed."""
         uniform = Uniform(partial(word, source), value, bits)
-        if is_positive(formula(lambda: self.chance_at_least(1) - uniform.ball(), [uniform])):
+        if shows(partial(self.chance_at_least, 1), uniform):
             return self._depth(uniform.ball, uniform)
-        if is_positive(formula(lambda: self.chance_at_least(1) - 1 + uniform.ball(), [uniform])):
+        if not shows(partial(self.chance_at_least, 0), uniform):
             return -self._depth(lambda: 1 - uniform.ball(), uniform)
         return 0
 
@@ -177,23 +161,9 @@ class PublicCoin:
         low = end_chance(self.epsilon, self.reach)
         return (ball(self.delta) - low) / (end_chance(self.epsilon, self.reach - 1) - low)
 
-    def tosses(self, count: int, source: Bits) -> Mask:
-        """Whether each of so many independent coins says `reach` - 1: exactly."""
-        from flint import ctx
-
-        with ctx.workprec(192):
-            bound = self.chance() * (1 << 64)
-            low, high = (math.floor(exactly(end)) for end in (bound.lower(), bound.upper()))
-        words = source.words(count)
-        answers: Mask = words < np.uint64(min(max(low, 0), WORDS - 1))
-        for i in np.flatnonzero(
-            (words >= np.uint64(max(low, 0))) & (words <= np.uint64(min(high, WORDS - 1)))
-        ).tolist():
-            answers[i] = self._says_less(Uniform(partial(word, source), int(words[i])))
-        return answers
-
-    def _says_less(self, uniform: Uniform) -> bool:
-        return is_positive(formula(lambda: self.chance() - uniform.ball(), [uniform]))
+    def toss(self, source: Bits) -> bool:
+        """Whether the coin says `reach` - 1: exactly."""
+        return shows(self.chance, Uniform(partial(word, source)))
 
     def noises(self) -> tuple[Geometric, Geometric]:
         """The noise for a coin that says no, and for one that says yes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -26,36 +26,10 @@ def _halves(words: Words) -> Indices:
     return (words >> ONE).view(np.int64)
 
 
-def exponential(words: Words) -> Floats:
-    """-ln U"""
-    return -np.log(_halves(words))
-
-
-def gumbel(words: Words) -> Floats:
-    """-ln(-ln(1 - U))"""
-    q: Floats = -np.log(-np.log1p(_halves(words) * -(2.0**-63)))
-    return q
-
-
-def laplace(words: Words) -> Floats:
-    """-ln 2U up to 1/2, ln 2(1 - U) above"""
+def _rough_laplace(words: Words) -> Floats:
     half = _halves(words)
     less = np.minimum(half, MOST - half) * 2.0**-62
     q: Floats = np.copysign(np.log(less), (1 << 62) - half)
-    return q
-
-
-def logistic(words: Words) -> Floats:
-    """ln(1 - U) - ln U"""
-    half = _halves(words)
-    q: Floats = np.log(MOST - half) - np.log(half)
-    return q
-
-
-def half_logistic(words: Words) -> Floats:
-    """ln(2 - U) - ln U"""
-    half = _halves(words)
-    q: Floats = np.log(2.0**64 - half) - np.log(half)
     return q
 
 
@@ -89,7 +63,7 @@ class Noise:
     exact_quantile: Callable[[int, int], arb]
     """An enclosure of Q(v / 2^bits), at flint's working precision, for integers 0 <= v <= 2^bits."""
     rough: Callable[[Words], Floats] | None = None
-    """Q(U) plus a constant, as `rough_noise` says."""
+    """Q(U) plus a constant, in few operations: good to ROUGH for words that are PLAIN away from either end."""
     kinks: tuple[float, ...] = ()
     """Where the law is not smooth: quadrature cuts there."""
     bounded_range: bool = False
@@ -99,6 +73,10 @@ class Noise:
 
     def __repr__(self) -> str:
         return f"<noise {self.name}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """A named kind is itself wherever it is read again: its law is that of the library which reads it."""
+        return (noise_named, (self.name,)) if KINDS.get(self.name) is self else object.__reduce_ex__(self, protocol)
 
 
 # The law, in logarithms
@@ -111,62 +89,18 @@ def _log1mexp(x: Floats) -> Floats:
     return result
 
 
-def _only_above_zero(x: Floats, inside: Floats, below: float) -> Floats:
-    return np.where(x >= 0, inside, below)
-
-
-def _exponential_log_survival(x: Floats) -> Floats:
-    return -np.maximum(x, 0.0)
-
-
-def _exponential_log_cdf(x: Floats) -> Floats:
-    return _log1mexp(np.maximum(x, 0.0))
-
-
-def _exponential_log_density(x: Floats) -> Floats:
-    return _only_above_zero(x, -x, -np.inf)
-
-
 def _gumbel_log_cdf(x: Floats) -> Floats:
     with np.errstate(over="ignore"):
         result: Floats = -np.exp(-x)
     return result
 
 
-def _gumbel_log_survival(x: Floats) -> Floats:
-    return _log1mexp(-_gumbel_log_cdf(x))
-
-
-def _gumbel_log_density(x: Floats) -> Floats:
-    return _gumbel_log_cdf(x) - x
-
-
-def _laplace_log_survival(x: Floats) -> Floats:
-    return np.where(x < 0, np.log1p(-0.5 * np.exp(np.minimum(x, 0.0))), -x - LN2)
-
-
-def _laplace_log_cdf(x: Floats) -> Floats:
-    return _laplace_log_survival(-x)
-
-
-def _laplace_log_density(x: Floats) -> Floats:
-    return -np.abs(x) - LN2
-
-
 def _logistic_log_survival(x: Floats) -> Floats:
     return -np.logaddexp(0.0, x)
 
 
-def _logistic_log_cdf(x: Floats) -> Floats:
-    return -np.logaddexp(0.0, -x)
-
-
-def _logistic_log_density(x: Floats) -> Floats:
-    return _logistic_log_survival(x) + _logistic_log_cdf(x)
-
-
-def _half_logistic_log_survival(x: Floats) -> Floats:
-    return LN2 + _logistic_log_survival(np.maximum(x, 0.0))
+def _laplace_log_survival(x: Floats) -> Floats:
+    return np.where(x < 0, np.log1p(-0.5 * np.exp(np.minimum(x, 0.0))), -x - LN2)
 
 
 def _half_logistic_log_cdf(x: Floats) -> Floats:
@@ -174,28 +108,6 @@ def _half_logistic_log_cdf(x: Floats) -> Floats:
         t = np.maximum(x, 0.0)
         result: Floats = np.log(-np.expm1(-t)) - np.log1p(np.exp(-t))
     return result
-
-
-def _half_logistic_log_density(x: Floats) -> Floats:
-    return _only_above_zero(x, LN2 + _logistic_log_density(x), -np.inf)
-
-
-# What skipping may rely on: lower bounds on -ln S(x)
-
-
-def _plain_tail(x: Floats) -> Floats:
-    """S(x) <= e^-x: exponential, Gumbel, logistic."""
-    return x
-
-
-def _half_tail(x: Floats) -> Floats:
-    """S(x) <= e^-x / 2: Laplace."""
-    return x + LN2
-
-
-def _double_tail(x: Floats) -> Floats:
-    """S(x) <= 2 e^-x, and not e^-x: half-logistic."""
-    return x - LN2
 
 
 # Quantiles in floats, with an error bound
@@ -275,10 +187,6 @@ def infinite(sign: int) -> arb:
     return arb("inf") if sign > 0 else arb("-inf")
 
 
-def _exponential_exact(v: int, bits: int) -> arb:
-    return -dyadic(v, bits).log() if v else infinite(+1)
-
-
 def _gumbel_exact(v: int, bits: int) -> arb:
     rest = (1 << bits) - v
     return -(-dyadic(rest, bits).log()).log() if v and rest else infinite(1 if rest else -1)
@@ -296,66 +204,62 @@ def _logistic_exact(v: int, bits: int) -> arb:
     return (dyadic(rest, bits) / dyadic(v, bits)).log() if v and rest else infinite(1 if rest else -1)
 
 
-def _half_logistic_exact(v: int, bits: int) -> arb:
-    return (dyadic((2 << bits) - v, bits) / dyadic(v, bits)).log() if v else infinite(+1)
-
-
 EXPONENTIAL = Noise(
     "exponential",
-    _exponential_log_survival,
-    _exponential_log_cdf,
-    _exponential_log_density,
-    _plain_tail,
-    _exponential_quantile,
-    _exponential_exact,
-    exponential,
+    log_survival=lambda x: -np.maximum(x, 0.0),
+    log_cdf=lambda x: _log1mexp(np.maximum(x, 0.0)),
+    log_density=lambda x: np.where(x >= 0, -x, -np.inf),
+    decay=lambda x: x,
+    quantile=_exponential_quantile,
+    exact_quantile=lambda v, bits: -dyadic(v, bits).log() if v else infinite(+1),
+    rough=lambda words: -np.log(_halves(words)),
     kinks=(0.0,),
     releases_order=True,
 )
 GUMBEL = Noise(
     "gumbel",
-    _gumbel_log_survival,
-    _gumbel_log_cdf,
-    _gumbel_log_density,
-    _plain_tail,
-    _gumbel_quantile,
-    _gumbel_exact,
-    gumbel,
+    log_survival=lambda x: _log1mexp(-_gumbel_log_cdf(x)),
+    log_cdf=_gumbel_log_cdf,
+    log_density=lambda x: _gumbel_log_cdf(x) - x,
+    decay=lambda x: x,
+    quantile=_gumbel_quantile,
+    exact_quantile=_gumbel_exact,
+    rough=lambda words: -np.log(-np.log1p(_halves(words) * -(2.0**-63))),
     bounded_range=True,
     releases_order=True,
 )
 LAPLACE = Noise(
     "laplace",
-    _laplace_log_survival,
-    _laplace_log_cdf,
-    _laplace_log_density,
-    _half_tail,
-    _laplace_quantile,
-    _laplace_exact,
-    laplace,
+    log_survival=_laplace_log_survival,
+    log_cdf=lambda x: _laplace_log_survival(-x),
+    log_density=lambda x: -np.abs(x) - LN2,
+    decay=lambda x: x + LN2,
+    quantile=_laplace_quantile,
+    exact_quantile=_laplace_exact,
+    rough=_rough_laplace,
     kinks=(0.0,),
     releases_order=True,
 )
 LOGISTIC = Noise(
     "logistic",
-    _logistic_log_survival,
-    _logistic_log_cdf,
-    _logistic_log_density,
-    _plain_tail,
-    _logistic_quantile,
-    _logistic_exact,
-    logistic,
+    log_survival=_logistic_log_survival,
+    log_cdf=lambda x: _logistic_log_survival(-x),
+    log_density=lambda x: _logistic_log_survival(x) + _logistic_log_survival(-x),
+    decay=lambda x: x,
+    quantile=_logistic_quantile,
+    exact_quantile=_logistic_exact,
+    rough=lambda words: np.log(MOST - _halves(words)) - np.log(_halves(words)),
     releases_order=True,
 )
 HALF_LOGISTIC = Noise(
     "half-logistic",
-    _half_logistic_log_survival,
-    _half_logistic_log_cdf,
-    _half_logistic_log_density,
-    _double_tail,
-    _half_logistic_quantile,
-    _half_logistic_exact,
-    half_logistic,
+    log_survival=lambda x: LN2 + _logistic_log_survival(np.maximum(x, 0.0)),
+    log_cdf=_half_logistic_log_cdf,
+    log_density=lambda x: np.where(x >= 0, LN2 + LOGISTIC.log_density(x), -np.inf),
+    decay=lambda x: x - LN2,  # S(x) <= 2 e^-x, and not e^-x
+    quantile=_half_logistic_quantile,
+    exact_quantile=lambda v, bits: (dyadic((2 << bits) - v, bits) / dyadic(v, bits)).log() if v else infinite(+1),
+    rough=lambda words: np.log(2.0**64 - _halves(words)) - np.log(_halves(words)),
     kinks=(0.0,),
     releases_order=True,
 )
@@ -374,25 +278,12 @@ def noise_named(name: str) -> Noise:
 HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
-def _log_survival(x: Floats) -> Floats:
-    return _log_cdf(-x)
-
-
 def _log_cdf(x: Floats) -> Floats:
     with IMPORTS:
         from scipy.special import log_ndtr
 
     result: Floats = log_ndtr(x)
     return result
-
-
-def _log_density(x: Floats) -> Floats:
-    return -0.5 * x * x - HALF_LOG_TWO_PI
-
-
-def _decay(x: Floats) -> Floats:
-    """S(x) <= e^(-x^2/2) / 2 for x >= 0."""
-    return np.where(x < 0, 0.0, 0.5 * x * x + LN2)
 
 
 def _quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
@@ -416,4 +307,12 @@ def _exact_quantile(v: int, bits: int) -> arb:
     return tail if v <= rest else -tail
 
 
-GAUSSIAN = Noise("gaussian", _log_survival, _log_cdf, _log_density, _decay, _quantile, _exact_quantile)
+GAUSSIAN = Noise(
+    "gaussian",
+    log_survival=lambda x: _log_cdf(-x),
+    log_cdf=_log_cdf,
+    log_density=lambda x: -0.5 * x * x - HALF_LOG_TWO_PI,
+    decay=lambda x: np.where(x < 0, 0.0, 0.5 * x * x + LN2),  # S(x) <= e^(-x^2/2) / 2 for x >= 0
+    quantile=_quantile,
+    exact_quantile=_exact_quantile,
+)

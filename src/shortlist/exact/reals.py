@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cmp_to_key, partial
+from functools import cmp_to_key, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
@@ -49,14 +49,10 @@ class Partial(Protocol):
     def refine(self) -> None: ...
 
 
-class Exact(Partial, Protocol):
-    """Such a number with a ball around it, ever narrower."""
+class Lazy(Partial, Protocol):
+    """Such a number with float bounds, and with a ball around it, ever narrower."""
 
     def ball(self) -> arb: ...
-
-
-class Lazy(Exact, Protocol):
-    """Such a number with float bounds."""
 
     @property
     def low(self) -> float: ...
@@ -201,9 +197,14 @@ def is_positive(real: Real) -> bool:
     return next(bool(low > 0) for low, high in narrowing(real) if low > 0 or high < 0)
 
 
+def shows(chance: Callable[[], arb], coin: Uniform, others: Sequence[Partial] = ()) -> bool:
+    """Whether a coin shows heads, exactly: that is the chance of it, of which other lazy numbers may be a part."""
+    return is_positive(formula(lambda: chance() - coin.ball(), [coin, *others]))
+
+
 def nearest_float(real: Real) -> float:
     """The float nearest to a real: a function of the exact number alone."""
-    ends = ((_ball_to_float(low), _ball_to_float(high)) for low, high in _finite(real))
+    ends = ((to_float(exactly(low)), to_float(exactly(high))) for low, high in _finite(real))
     return next(low + 0.0 for low, high in ends if low == high)  # one zero: its sign would tell more than its value
 
 
@@ -216,12 +217,7 @@ def floor_of(real: Real) -> int:
 def float_bounds(real: Real) -> tuple[float, float]:
     """Floats around a real, from the bits drawn so far (more, if those say nothing)."""
     low, high = next(_finite(real))
-    return math.nextafter(_ball_to_float(low), -math.inf), math.nextafter(_ball_to_float(high), math.inf)
-
-
-def _ball_to_float(exact: arb) -> float:
-    """A ball of radius zero, rounded to the nearest float."""
-    return to_float(exactly(exact))
+    return math.nextafter(to_float(exactly(low)), -math.inf), math.nextafter(to_float(exactly(high)), math.inf)
 
 
 def exactly(exact: arb) -> Fraction:
@@ -277,25 +273,18 @@ class Contest:
     scale: Fraction
     noise: Noise
     centre: int | float
-    _factor: float = field(init=False)
-    _exponent: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        factor, exponent = _inverse(self.scale)
-        object.__setattr__(self, "_factor", factor)
-        object.__setattr__(self, "_exponent", exponent)
 
     def positions(self, items: Values) -> Floats:
         """(items - centre) / scale to a relative error of POSITION_ROUNDING or to 1e-300, clamped to +-FAR."""
-        difference, doublings = _subtract(items, self.centre)
-        exponent = doublings + self._exponent
+        (difference, doublings), (factor, inverse) = _subtract(items, self.centre), _inverse(self.scale)
+        exponent = doublings + inverse
         with np.errstate(over="ignore", under="ignore"):
             if isinstance(exponent, int) and exponent == 0:
-                result = difference * self._factor
-            elif self._exponent > 0:  # scale up before the product, down after it: no bit is lost to underflow
-                result = np.ldexp(difference, exponent) * self._factor
+                result = difference * factor
+            elif inverse > 0:  # scale up before the product, down after it: no bit is lost to underflow
+                result = np.ldexp(difference, exponent) * factor
             else:
-                result = np.ldexp(difference * self._factor, exponent)
+                result = np.ldexp(difference * factor, exponent)
         return np.minimum(np.maximum(result, -FAR), FAR)
 
     def intervals(self, items: Values, words: Words, level: Indices | int) -> tuple[Floats, Floats]:
@@ -320,13 +309,13 @@ class Contest:
         2 ROUGH + 2^-48 |z|, by |g| <= |z| + 45, which grows slower than z: what is far enough below the next one that
         is left out is above all others too. Every error is at least that of `intervals`.
         """
-        rough, k = self.noise.rough, self.k
-        if rough is None or k > SHORT or self._exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
+        rough, k, (factor, exponent) = self.noise.rough, self.k, _inverse(self.scale)
+        if rough is None or k > SHORT or exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
             return None
         if np.minimum.reduce(words) < PLAIN or np.maximum.reduce(words) >= (1 << 64) - PLAIN:
             return None
         z = np.subtract(self.values, self.centre, dtype=np.float64)
-        z *= self._factor
+        z *= factor
         z += rough(words)
         best, finishes = highest(z, self.k)
         for one, other in pairwise(finishes):
@@ -341,6 +330,7 @@ class Contest:
         return NoisyScore(position, Draw(self.noise, word, 64 + level, source))
 
 
+@lru_cache
 def _inverse(scale: Fraction) -> tuple[float, int]:
     """(factor, exponent): 1 / scale = factor * 2^exponent to 53 bits. The exponent is 0 unless the scale is extreme."""
     above, below = scale.as_integer_ratio()
@@ -370,13 +360,8 @@ def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int
 
 def kth_largest(values: Values, k: int) -> int | float:
     """The centre that keeps rounding harmless: a score far above it can then win only by itself."""
-    d = len(values)
-    if k == 1:
-        top: int | float = np.maximum.reduce(values).item()
-        return top
-    parted = values.copy()
-    parted.partition(d - k)
-    kth: int | float = parted.item(d - k)
+    best = np.maximum.reduce(values) if k == 1 else np.partition(values, len(values) - k)[len(values) - k]
+    kth: int | float = best.item()
     return kth
 
 

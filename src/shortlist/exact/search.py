@@ -1,7 +1,7 @@
 """Where a monotone function changes sign, and where a condition begins to hold: the searches of the whole package.
 
-Three others keep their own: `quadrature.find_range` narrows two ends whose stopping rules hang together,
-`saddlepoint` does many at once by Newton's steps, and `subset_rejection` finds a place by integers while it draws.
+Two others keep their own: `quadrature.find_range` narrows two ends whose stopping rules hang together, and
+`saddlepoint` does many at once by Newton's steps.
 """
 
 from __future__ import annotations

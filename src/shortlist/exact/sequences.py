@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +62,7 @@ class Ladder:
         scores: Values = self.scores[ranks]
         if scores.dtype.kind != "f":
             return scores
-        return _whole_floats(scores, self.unit)
+        return np.array([int(Fraction(value) / self.unit) for value in scores.tolist()] + [None], object)[:-1]
 
     def surplus(self, ranks: list[int]) -> Fraction:
         """Return by how many units a wrong list loses more than the bounds on its scores say."""
@@ -148,11 +148,9 @@ def coarse_ladder(values: Values, k: int, rate: Fraction, *, gap: bool) -> Ladde
 
 def _above(falling: Values) -> Indices | None:
     """How many are less than 0, 1, 2, .. units below the first; nothing where that takes more than sorting did."""
-    if falling.dtype != np.int64 or not len(falling):
-        return None
-    if falling[0] - falling[-1] >= min(WIDE * len(falling), WIDEST):
-        return None
-    return np.append(0, np.cumsum(np.bincount(falling[0] - falling)))
+    if falling.dtype == np.int64 and len(falling) and falling[0] - falling[-1] < min(WIDE * len(falling), WIDEST):
+        return np.append(0, np.cumsum(np.bincount(falling[0] - falling)))
+    return None
 
 
 def _in_units(values: Values) -> tuple[Values, Fraction]:
@@ -176,10 +174,6 @@ def _exponents(values: Floats) -> tuple[int, int]:
     odd = (np.abs(mantissa) * 2.0**53).astype(np.int64)
     trailing = np.log2((odd & -odd).astype(np.float64)).astype(np.int64)
     return int((exponent - 53 + trailing).min()), int(exponent.max())
-
-
-def _whole_floats(values: Floats, unit: Fraction) -> Values:
-    return np.array([int(Fraction(value) / unit) for value in values.tolist()] + [None], object)[:-1]
 
 
 def _floats_above(wholes: Values, unit: Fraction) -> Floats:
@@ -225,14 +219,10 @@ class Cells:
     """n_i at the start, one row for each cell."""
     high: Indices
     """n_i at the last loss before the end."""
+    flat: Mask
     lower: Floats
     upper: Floats
     """ln of the bounds."""
-
-    @property
-    def flat(self) -> Mask:
-        same: Mask = (self.low == self.high).all(axis=1)
-        return same
 
     def __len__(self) -> int:
         return len(self.start)
@@ -247,12 +237,8 @@ WASTE = 0.2
 
 def cells(steps: Ladder, rate: Fraction, *, waste: float = WASTE) -> Cells:
     """Cells whose upper bounds exceed the whole mass by a share of `waste` at most; one for each rung, if few."""
-    if steps.k * len(steps.scores) <= FEW_PAIRS:
-        every = rungs(steps, steps.first, steps.last)
-        reach = steps.reach(every)
-        cover = Cover.of(steps, every, reach, reach)
-        return cover.cells(*cover.log_bounds(rate))
-    start = np.unique(steps.losses_of([steps.first, steps.last]))
+    few = steps.k * len(steps.scores) <= FEW_PAIRS
+    start = rungs(steps, steps.first, steps.last) if few else np.unique(steps.losses_of([steps.first, steps.last]))
     low, before = steps.reach(start), steps.reach(start[1:] - 1)
     cover = Cover.of(steps, start, low, np.concatenate([before, low[-1:]]))
     while True:
@@ -308,7 +294,7 @@ class Cover:
     def cells(self, lower: Floats, upper: Floats) -> Cells:
         """The cells as they are cut now, with these bounds on their masses."""
         end = np.append(self.start[1:], self.start[-1:] + 1)
-        return Cells(self.start, end, np.array(self.low), np.array(self.high), lower, upper)
+        return Cells(self.start, end, np.array(self.low), np.array(self.high), self.flat, lower, upper)
 
 
 def middles(steps: Ladder, low: Indices, high: Indices) -> Values:
@@ -368,17 +354,14 @@ class Junk:
         """At the working precision."""
         from flint import arb
 
-        best: arb | None = None
+        values: list[arb] = []
         steps, rate = self.finer.steps, self.finer.rate
         for start, end in zip(self.finer.start.tolist(), self.finer.end.tolist(), strict=True):
             losses = rungs(steps, start, end - 1)
             for loss, reach in zip(losses.tolist(), steps.reach(losses).tolist(), strict=True):
-                count = junk_count(reach, self.limit)
-                if count:
-                    value = arb(count).log() - ball(rate * (loss - steps.first))
-                    best = value if best is None else best.max(value)
-        assert best is not None, "junk was found in floats alone"
-        return best
+                if count := junk_count(reach, self.limit):
+                    values.append(arb(count).log() - ball(rate * (loss - steps.first)))
+        return reduce(arb.max, values)
 
 
 def junk_count(reach: list[int], limit: int) -> int:

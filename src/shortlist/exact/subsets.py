@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -151,9 +151,7 @@ def bound_cells(classes: Classes, row: Indices, first: Indices, last: Indices) -
 
 def join(parts: list[Cells]) -> Cells:
     """All cells of all parts, one after the other."""
-    if len(parts) < 2:
-        return parts[0] if parts else NO_CELLS
-    return Cells(*map(np.concatenate, zip(*map(COLUMNS, parts), strict=True)))
+    return Cells(*map(np.concatenate, zip(*map(COLUMNS, [NO_CELLS, *parts]), strict=True)))
 
 
 def log_sum(logs: Floats) -> float:
@@ -468,7 +466,7 @@ def descending(values: Values) -> Indices:
 def _scale(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:
     """rate |scores - centre|, to a relative error of 2^-50; runs stay runs."""
     if isinstance(scores, Runs):
-        return scores.map(lambda values: _scale(values, centre, rate))
+        return Runs(_scale(scores.values, centre, rate), scores.ends)
     if not rate:
         return np.zeros(len(scores))
     return np.abs(Contest(scores, 1, 1 / rate, GUMBEL, centre.item()).positions(scores))
@@ -630,68 +628,3 @@ class Order:
 
     def __getitem__(self, ranks: Indices) -> Indices:
         return self.best.positions(ranks)
-
-
-MANY = 1 << 16
-"""Fewer candidates than these are sorted in little time."""
-SPAN = 1 << 22
-"""Numbers further apart than this are not counted one by one."""
-CHUNK = 1 << 20
-FEW = 64
-"""Each different number of the winners is looked for in all scores: more than so many cost more than an order."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountedScores:
-    """Scores and their runs, best first; tied candidates stand in the caller's order."""
-
-    values: Values
-    runs: Runs
-
-    def positions(self, ranks: Indices) -> Indices:
-        """Where these ranks stand among the candidates, in the same order."""
-        which = np.searchsorted(self.runs.ends, ranks, side="right")
-        different = np.unique(which).tolist()
-        if len(different) > FEW:
-            return descending(self.values)[ranks]
-        place = ranks - self.runs.starts_and_length[which]  # among those that are tied
-        positions, before = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
-        least = self.runs.values[which.max(initial=0)]
-        for start, chunk in _chunks(self.values):
-            near = np.flatnonzero(chunk >= least)
-            scores = chunk[near]
-            for one in different:
-                mine = which == one
-                tied = near[scores == self.runs.values[one]]
-                here = mine & (place >= before) & (place < before + len(tied))
-                positions[here] = start + tied[place[here] - before[here]]
-                before[mine] += len(tied)
-        return positions
-
-
-def count_scores(values: Values) -> CountedScores | None:
-    """The scores, counted; None where there are few, where they are no integers or too far apart."""
-    if values.dtype.kind not in "iu" or len(values) < MANY:
-        return None
-    least, most = int(values.min()), int(values.max())
-    if most - least >= min(SPAN, 4 * len(values)) or most >= 1 << 63:
-        return None
-    counts = np.zeros(most - least + 1, np.int64)
-    for _, chunk in _chunks(values):
-        counts += np.bincount(most - chunk.astype(np.int64), minlength=len(counts))
-    some = np.flatnonzero(counts)
-    return CountedScores(values, Runs.of(most - some, counts[some]))
-
-
-def runs_of(counted: Runs | CountedScores) -> Runs:
-    """The ranked scores, whoever has them."""
-    return counted.runs if isinstance(counted, CountedScores) else counted
-
-
-def positions_of(counted: Runs | CountedScores, ranks: Indices) -> Indices:
-    """The candidates at these ranks; those that came as runs have no other place."""
-    return counted.positions(ranks) if isinstance(counted, CountedScores) else ranks
-
-
-def _chunks(values: Values) -> Iterator[tuple[int, Values]]:
-    return ((start, values[start : start + CHUNK]) for start in range(0, len(values), CHUNK))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -128,7 +128,7 @@ def pair_bar(epsilon: float, delta: float, cap: Cap, measures: bool = False) -> 
 
 def _first_bar(sigma: Fraction, measured: Fraction | None, epsilon: float, delta: float, cap: Cap) -> int:
     """The least bar that may do: that of new labels alone, or by floats where counts are measured too."""
-    lowest = _steps(_check_bar(float(sigma), delta, cap), cap.grid)
+    lowest = _least_step(sigma, delta, cap)
     if measured is None:
         return lowest
 
@@ -148,32 +148,30 @@ def _first_bar(sigma: Fraction, measured: Fraction | None, epsilon: float, delta
 def zcdp_bar(rho: float, delta: float, cap: Cap, measures: bool = False) -> KeyBar:
     """The noise of rho-zCDP, and the bar that new labels pass with probability at most delta, however many."""
     share = MEASURED if measures else Fraction(0)
-    sigma = 1 / _rate_below((1 - share) * Fraction(rho), cap.squares)
-    measured = 1 / _rate_below(share * Fraction(rho), 1) if measures else None
-    step = _steps(_check_bar(float(sigma), delta, cap), cap.grid)
+    sigma = 1 / rate_below((1 - share) * Fraction(rho), cap.squares)
+    measured = 1 / rate_below(share * Fraction(rho), 1) if measures else None
+    step = _least_step(sigma, delta, cap)
     while not _silent(KeyBar(sigma, cap.grid, step), delta, cap):
         step += 1
     return KeyBar(sigma, cap.grid, step, measured)
 
 
-def _rate_below(rho: Fraction, squares: int) -> Fraction:
+def rate_below(rho: float | Fraction, squares: int) -> Fraction:
     """The largest float r, or nearly, with squares r^2 / 2 <= rho."""
     r = math.sqrt(2 * float(rho) / squares)
-    while squares * Fraction(r) ** 2 / 2 > rho:
+    while squares * Fraction(r) ** 2 / 2 > Fraction(rho):
         r = math.nextafter(r, 0.0)
     return Fraction(r)
 
 
-def _steps(bar: float, grid: Fraction) -> int:
-    """The least whole number of steps whose half below is not below the bar."""
-    return math.ceil(Fraction(bar) / grid + Fraction(1, 2))
+def _least_step(sigma: Fraction, delta: float, cap: Cap) -> int:
+    """The least whole number of steps whose half below is not below the bar of new labels.
 
-
-def _check_bar(sigma: float, delta: float, cap: Cap) -> float:
-    """The same, refused where it stands so high that floats could not tell sums apart: from public numbers."""
-    if not (bar := bar_of(sigma, delta, cap)) <= HIGHEST_BAR:
+    Refused where it stands so high that floats could not tell sums apart: from public numbers.
+    """
+    if not (bar := bar_of(float(sigma), delta, cap)) <= HIGHEST_BAR:
         raise ValueError("the budget is too small for any table: write a larger epsilon (or rho), or a larger delta")
-    return bar
+    return math.ceil(Fraction(bar) / cap.grid + Fraction(1, 2))
 
 
 def bar_of(sigma: float, delta: float, cap: Cap) -> float:
@@ -221,35 +219,28 @@ def certify_rate(epsilon: Fraction, delta: float) -> Fraction:
 
 def keeps(epsilon: Fraction, delta: float, mu: Fraction) -> bool:
     """Whether Gaussian noise of deviation 1 on what moves by mu is certainly (epsilon, delta)-DP."""
-    return _within(lambda: (_profile_ball(ball(epsilon), ball(mu)),), delta)
+    return _within(lambda: [_profile_ball(ball(epsilon), ball(mu))], delta)
 
 
 def gaussian_profile(x: Floats, mu: Floats) -> Floats:
-    """Phi(mu/2 - x/mu) - e^x Phi(-mu/2 - x/mu) in floats, for any real x and mu >= 0. Not rounded."""
-    with IMPORTS:
-        from scipy.special import log_ndtr, ndtr
+    """Phi(mu/2 - x/mu) - e^x Phi(-mu/2 - x/mu) in floats, for any real x and mu >= 0. Not rounded.
 
+    For a small mu, where the difference cancels, it is (1 - e^x)_+ + e^(x/2) int_0^mu phi(x/m) e^(-m^2/8) dm. (The
+    derivative in mu is phi(mu/2 - x/mu).) Without e^(-m^2/8) the integral is mu phi(z) (1 - z Phi(-z)/phi(z)),
+    z = |x|/mu, and too large by one part in 10^7 at most.
+    """
+    with IMPORTS:
+        from scipy.special import erfcx, log_ndtr, ndtr
+
+    still = -np.expm1(np.minimum(x, 0.0))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = x + log_ndtr(-mu / 2 - x / mu) - log_ndtr(mu / 2 - x / mu)
         profile = ndtr(mu / 2 - x / mu) * -np.expm1(np.minimum(ratio, 0.0))
-        profile = np.where(mu < SLIGHT, _slight_profile(x, mu), profile)
-    still = -np.expm1(np.minimum(x, 0.0))
-    result: Floats = np.where(mu > 0, np.where(np.isnan(profile), still, profile), still)
-    return result
-
-
-def _slight_profile(x: Floats, mu: Floats) -> Floats:
-    """The same for a small mu, where the difference cancels: (1 - e^x)_+ + e^(x/2) int_0^mu phi(x/m) e^(-m^2/8) dm.
-
-    (The derivative in mu is phi(mu/2 - x/mu).) Without e^(-m^2/8) it is mu phi(z) (1 - z Phi(-z)/phi(z)), z = |x|/mu,
-    and too large by one part in 10^7 at most.
-    """
-    with IMPORTS:
-        from scipy.special import erfcx
-
-    z = np.abs(x) / mu
-    beside = np.exp(x / 2 - z * z / 2) * (1 - math.sqrt(math.pi / 2) * z * erfcx(z / math.sqrt(2)))
-    result: Floats = -np.expm1(np.minimum(x, 0.0)) + mu / math.sqrt(2 * math.pi) * np.maximum(beside, 0.0)
+        z = np.abs(x) / mu
+        beside = np.exp(x / 2 - z * z / 2) * (1 - math.sqrt(math.pi / 2) * z * erfcx(z / math.sqrt(2)))
+        slight = still + mu / math.sqrt(2 * math.pi) * np.maximum(beside, 0.0)
+        profile = np.where(mu < SLIGHT, slight, profile)
+    result: Floats = np.where(np.isnan(profile) | (mu <= 0), still, profile)
     return result
 
 
@@ -277,13 +268,13 @@ def worst_pair(bar: KeyBar, epsilon: float, delta: float, cap: Cap) -> tuple[int
     return None
 
 
-def _loss_balls(bar: KeyBar, epsilon: float, cap: Cap, t: int, j: int) -> tuple[arb, arb]:
+def _loss_balls(bar: KeyBar, epsilon: float, cap: Cap, t: int, j: int) -> list[arb]:
     w = cap.shift(t)
     silent = j * _log_silent(bar, w)
     mu = ball(w**2 * (t - j) / bar.sigma**2 + bar.rate).sqrt()
     e = ball(Fraction(epsilon))
     ahead = -silent.expm1() + silent.exp() * _profile_ball(e - silent, mu)
-    return ahead, _profile_ball(e + silent, mu)
+    return [ahead, _profile_ball(e + silent, mu)]
 
 
 def _log_silent(bar: KeyBar, w: Fraction) -> arb:
@@ -305,14 +296,10 @@ def _profile_ball(x: arb, mu: arb) -> arb:
 
 def _silent(bar: KeyBar, delta: float, cap: Cap) -> bool:
     """Whether t new labels of one person are named with probability at most delta, for every t: certainly."""
-    return all(_within(partial(_chance_of_naming, bar, cap, t), delta) for t in cap.numbers())
+    return _within(lambda: [-(t * _log_silent(bar, cap.shift(t))).expm1() for t in cap.numbers()], delta)
 
 
-def _chance_of_naming(bar: KeyBar, cap: Cap, t: int) -> tuple[arb, ...]:
-    return (-(t * _log_silent(bar, cap.shift(t))).expm1(),)
-
-
-def _within(terms: Callable[[], tuple[arb, ...]], delta: float) -> bool:
+def _within(terms: Callable[[], list[arb]], delta: float) -> bool:
     """Whether all are certainly at most delta."""
     from flint import arb, ctx
 
@@ -377,19 +364,10 @@ def canonical_offset(k: int, limit: int, inner: Fraction, delta: Fraction) -> Fr
     """
     from flint import ctx, fmpz
 
-    term, sets = fmpz(1), fmpz(0)
-    for j in range(1, k + 1):
-        term = term * (limit - j + 1) // j
-        sets += term
+    sets = sum((fmpz.bin_uiui(limit, j) for j in range(1, k + 1)), fmpz(0))
     with ctx.workprec(PRECISION):
         offset = (ball(int(sets) * (1 - delta) / delta).log() / ball(inner) * GRID).upper()
         return Fraction(math.ceil(exactly(offset)), GRID)
-
-
-class StabilityTest(Protocol):
-    """The probability of passing at each gap of at least 1."""
-
-    def chance(self, gap: int) -> arb: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +430,10 @@ class OptimalTest:
         return ball(self.delta) * ball(self.epsilon * gap).expm1() / ball(self.epsilon).expm1()
 
 
+StabilityTest = GaussianTest | LaplaceTest | OptimalTest
+"""Each has the probability of passing, `chance`, at each gap of at least 1."""
+
+
 @lru_cache
 def _turn(epsilon: Fraction, delta: Fraction) -> int:
     """The first q with pi(q) > (1 - delta) / (e^epsilon + 1), where the other branch takes over: certified.
@@ -485,11 +467,3 @@ def quantile_above(delta: float) -> float:
         while not (arb(z) / arb(2).sqrt()).erfc() / 2 <= arb(delta):
             z = math.nextafter(z, math.inf)
     return z
-
-
-def rate_below(rho: float, slack: int) -> Fraction:
-    """The largest float r, or nearly, with (slack r)^2 / 2 <= rho."""
-    r = math.sqrt(2 * rho) / slack
-    while (slack * Fraction(r)) ** 2 / 2 > Fraction(rho):
-        r = math.nextafter(r, 0.0)
-    return Fraction(r)

@@ -16,24 +16,10 @@ from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
-from shortlist._runtime import version
-from shortlist._signals import COMMAND
+from shortlist._runtime import check_signals, version
 from shortlist.errors import Text, bad_type, bad_value
-from shortlist.ledger.filter import (
-    CURRENCIES,
-    ZERO,
-    Amounts,
-    Currency,
-    State,
-    Terms,
-    admit,
-    check_neighbors,
-    first_fitting,
-    fits,
-    is_exact,
-    refund_of,
-    relation_of,
-)
+from shortlist.ledger import filter as rules
+from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, Currency, State, Terms
 
 
 class LedgerError(Exception):
@@ -180,7 +166,7 @@ class LedgerEntry:
     @property
     def relation(self) -> str:
         """The neighboring relation that a charge states; "" for a charge that states none, and for other entries."""
-        return relation_of(self.unit) if self.kind == "charge" else ""
+        return rules.relation_of(self.unit) if self.kind == "charge" else ""
 
     def chain_hash(self, previous: str) -> str:
         """SHA-256 over the previous hash and this row without its own; with its facts, where it has them."""
@@ -277,7 +263,7 @@ def replay_entry(entry: LedgerEntry, before: State, terms: Terms, charge: Ledger
     amounts, total, charges = entry.amounts, before.total, before.charges
     if entry.kind == "charge":
         total, charges = before.total + amounts, charges + 1
-        allowed = fits(terms.limits_for(before.total, amounts, first=not before.charges), total)
+        allowed = rules.fits(terms.limits_for(before.total, amounts, first=not before.charges), total)
     elif entry.kind == "refund":
         total = before.total - amounts  # servers before schema 4 admitted refunds of nothing, of any charge
         nothing = not (amounts.epsilon or amounts.curve or amounts.delta)
@@ -317,7 +303,7 @@ def entry_of(row: tuple[Any, ...], path: str) -> LedgerEntry:
         and kind in (("charge", "request", "approval", *CLOSING) if refund_of is None else ("refund",))
         and (request is None or kind in ("charge", "approval"))
         and (not refundable or set(refundable.split()) <= set(CURRENCIES))
-        and all(map(is_exact, row[10:16]))
+        and all(map(rules.is_exact, row[10:16]))
     ):
         return LedgerEntry(**dict(zip((*NAMES, *FACTS), row, strict=True)))
     raise damage_error(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
@@ -487,7 +473,9 @@ class Store(Generic[Session]):
     A kind of store says how a transaction is run, and how it reads and writes rows.
     """
 
-    __slots__ = ("origin", "path", "seen", "tried", "wait")
+    __slots__ = ("name", "origin", "path", "seen", "tried", "wait")
+    name: str
+    """In short: the name of the file, or of the ledger on its server."""
     origin: Origin
     path: str
     seen: State
@@ -498,8 +486,6 @@ class Store(Generic[Session]):
 
     if TYPE_CHECKING:
 
-        @property
-        def name(self) -> str: ...
         def find(self, token: str) -> LedgerEntry | None: ...
         def _read(self, work: Callable[[Session, State], Found]) -> Found: ...
         def _write(self, work: Write[Session], *, number: int = 0, closed: bool = False) -> State: ...
@@ -538,17 +524,16 @@ class Store(Generic[Session]):
         ApprovalNeeded
             in a ledger with approval, if no request for it was approved: the request is noted, if it is new.
         """
-        COMMAND.check()  # a signal that came while a library worked: nothing is charged then
+        check_signals()  # a signal that came while a library worked: nothing is charged then
         self.tried, terms = None, self.origin.terms
-        which = 0
-        waits: int | None = None
+        which, waits = 0, None
 
         def work(session: Session, before: State) -> State:
             nonlocal which, waits
-            which = first_fitting(terms, before, [cost for cost, _ in offers])
+            which = rules.first_fitting(terms, before, [cost for cost, _ in offers])
             cost, said = offers[which]
-            check_neighbors(terms, before, said["unit"])
-            admit(terms, before, cost)
+            rules.check_neighbors(terms, before, said["unit"])
+            rules.admit(terms, before, cost)
             after, waits = self._charge(session, before, cost, said)
             return after
 
@@ -564,7 +549,7 @@ class Store(Generic[Session]):
             rows = self._rows(session, number, number)
             if [(row.hash, row.kind) for row in rows] != [(hash, "charge")]:
                 raise ValueError(MISTAKES["SL005"])
-            back = refund_of(rows[0].amounts, spent, rows[0].refundable.split())
+            back = rules.refund_of(rows[0].amounts, spent, rows[0].refundable.split())
             return self._refund(session, before, rows[0], back, said)
 
         return self._write(work)
@@ -573,8 +558,7 @@ class Store(Generic[Session]):
         """Note that the user who runs this approves a request of another one."""
         if type(request) is not int or not 1 <= request <= MOST_ENTRIES:
             raise bad_value(MISTAKES["SL008"])
-        number = request
-        self._write(lambda session, before: self._approve(session, before, number), number=number)
+        self._write(lambda session, before: self._approve(session, before, request), number=request)
 
     def close(self, kind: str, reason: str, target: str) -> None:
         """Charge nothing from now on. It is on the disk when this returns."""

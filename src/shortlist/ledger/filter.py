@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, Self, TypeVar
 
-from shortlist.accounting.curves import number_text, up
+from shortlist._runtime import lazy_import
+from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange, number
 from shortlist.errors import bad_type, bad_value
 from shortlist.exact.search import bisect, neighbours
@@ -47,11 +48,8 @@ class Amounts:
 
     def where(self, limits: Amounts) -> Amounts:
         """The same in the currencies that the limits know."""
-        return Amounts(
-            None if limits.epsilon is None else self.epsilon,
-            None if limits.curve is None else self.curve,
-            self.delta,
-        )
+        epsilon = None if limits.epsilon is None else self.epsilon
+        return Amounts(epsilon, None if limits.curve is None else self.curve, self.delta)
 
     def within(self, other: Amounts) -> bool:
         """Whether it costs no more in any currency. What has no form in one closes its rule, which nothing exceeds."""
@@ -66,9 +64,8 @@ class Amounts:
     @classmethod
     def from_text(cls, epsilon: str | None, curve: str | None, delta: str) -> Self:
         """What `as_text` wrote; a ValueError for anything else."""
-        return cls(
-            None if epsilon is None else _exact(epsilon), None if curve is None else _exact(curve), _exact(delta)
-        )
+        first, second = (None if text is None else _exact(text) for text in (epsilon, curve))
+        return cls(first, second, _exact(delta))
 
 
 def is_exact(text: str | None) -> bool:
@@ -211,9 +208,9 @@ def outcome_cost(actual: Guarantee, order: float | None) -> Amounts:
 
 def fits(limits: Amounts, total: Amounts) -> bool:
     """Whether the sums respect the limits: (rule (a) or rule (b)) and delta."""
-    return total.delta <= limits.delta and (
-        _within(total.epsilon, limits.epsilon) or _within(total.curve, limits.curve)
-    )
+    rules = (total.epsilon, limits.epsilon), (total.curve, limits.curve)
+    admitted = any(one is not None and most is not None and one <= most for one, most in rules)
+    return total.delta <= limits.delta and admitted
 
 
 def has_form(limits: Amounts, cost: Amounts) -> bool:
@@ -240,7 +237,6 @@ def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> 
 
 def balance(amounts: Amounts, order: float | None, *, left: bool = False) -> Balance:
     """Amounts as floats: rounded up, or down for what is left."""
-
     to_float = down if left else up
     epsilon, curve = (None if one is None else to_float(one) for one in (amounts.epsilon, amounts.curve))
     rho, renyi = (curve, None) if order is None else (None, curve)
@@ -258,10 +254,6 @@ def _sum(first: Fraction | None, second: Fraction | None) -> Fraction | None:
     if first is None or second is None:
         return None
     return first + second if second else first  # most deltas are 0
-
-
-def _within(total: Fraction | None, limit: Fraction | None) -> bool:
-    return total is not None and limit is not None and total <= limit
 
 
 KINDS: dict[str, Callable[..., PureDP | ZCDP | ApproxDP]] = {"PureDP": PureDP, "ZCDP": ZCDP, "ApproxDP": ApproxDP}
@@ -425,17 +417,6 @@ def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fracti
     return max(_down(_divergence(epsilon, delta, best) / Fraction(best)), Fraction(0))
 
 
-def epsilon_of_curve(curve: Fraction, delta: Fraction, order: float | None) -> float:
-    """The epsilon that a sum of rho, or of Renyi divergence at `order`, has at this delta; rounded up."""
-    if not curve:
-        return 0.0
-    if order is None:
-        return ZCDP(up(curve)).epsilon_at(0.0 - up(-delta))
-    with localcontext(prec=DIGITS):
-        gain = Fraction(_exact_divergence(0.0, delta, Decimal(order)))
-    return max(0.0, math.nextafter(up(curve - gain), math.inf))
-
-
 def _at_most(number: Fraction | None, most: Fraction | None) -> bool:
     """Whether a stored limit is no more than another; without a limit the rule admits nothing."""
     return number is None or (most is not None and number <= most)
@@ -443,10 +424,10 @@ def _at_most(number: Fraction | None, most: Fraction | None) -> bool:
 
 def _divergence(epsilon: float, delta: Fraction, order: float) -> Fraction:
     with localcontext(prec=DIGITS):
-        return _down(Fraction(_exact_divergence(epsilon, delta, Decimal(order))))
+        return _down(Fraction(exact_divergence(epsilon, delta, Decimal(order))))
 
 
-def _exact_divergence(epsilon: float, delta: Fraction, order: Decimal) -> Decimal:
+def exact_divergence(epsilon: float, delta: Fraction, order: Decimal) -> Decimal:
     """To nearly as many digits as the context has."""
     share = Decimal(delta.numerator) / Decimal(delta.denominator)
     gain = (share * (order - 1)).ln() - order * (1 - 1 / order).ln()
@@ -461,7 +442,7 @@ def _largest_rho(epsilon: float, delta: Fraction) -> Fraction:
     with localcontext(prec=DIGITS):
 
         def rho(order: Decimal) -> Decimal:
-            return _exact_divergence(epsilon, delta, order) / order
+            return exact_divergence(epsilon, delta, order) / order
 
         low, high = 1 + (best - 1) * Decimal("0.999"), 1 + (best - 1) * Decimal("1.001")
         low, _ = _narrow_to_peak(rho, low, high, (Decimal(5).sqrt() - 1) / 2, 100)
@@ -524,140 +505,8 @@ class State:
     neighbors: str = ""
 
 
-TINY, HUGE = 2.0**-200, 2.0**1000
-"""What is left below or above is not looked for."""
 HAIR = Fraction(1, 2**40)
 """By which part a release may exceed what is left and still be meant: ten times the float 0.1 is more than 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Progress through a budget. The promise to people is the budget, whatever is booked of it.
-
-    Parameters
-    ----------
-    currency
-        In which the budget is counted: `"epsilon"`, or `"rho"` for a `ZCDP` budget.
-    booked, of, delta
-        What the charges add up to, by the rule of the ledger that has the most room, rounded up; of which budget; and
-        its delta.
-    releases
-        How many charges were booked.
-    left
-        The largest epsilon that a pure charge may have now; rounded down, so that it is admitted. What is booked and
-        what is left need not add up to the budget (docs/ledger.md#balances).
-
-    Examples
-    --------
-    >>> print(Standing("epsilon", 1.0, 3.0, 1e-6, 2, 2.0))
-    booked: epsilon 1 of 3 at delta 1e-6, 2 releases; a charge of up to epsilon 2 would still be admitted
-    """
-
-    currency: Literal["epsilon", "rho"]
-    booked: float
-    of: float
-    delta: float
-    releases: int
-    left: float
-
-    @classmethod
-    def of_state(cls, terms: Terms, here: State) -> Self:
-        """How a ledger with such `terms` stands `here`."""
-        budget, left = terms.budget, 0.0 if here.closed else largest_pure(terms, here)
-        if isinstance(budget, ZCDP):
-            booked = up(here.total.curve or Fraction(0))
-            return cls("rho", booked, budget.rho, budget.delta, here.charges, left)
-        delta = budget.delta if isinstance(budget, ApproxDP) else 0.0
-        return cls("epsilon", _epsilon_of_charges(terms, here.total), budget.epsilon, delta, here.charges, left)
-
-    @property
-    def share(self) -> float:
-        """How much of the budget is booked, from 0 to 1."""
-        return min(1.0, self.booked / self.of) if self.of else 1.0
-
-    def as_json(self) -> dict[str, Any]:
-        """For programs, with the words for people."""
-        return {**asdict(self), "words": str(self)}
-
-    def __str__(self) -> str:
-        return f"booked: {self.so_far}, {self.times}; {self.admits}"
-
-    @property
-    def times(self) -> str:
-        """How many releases there were, in words."""
-        return f"{self.releases:,} release{'s' * (self.releases != 1)}"
-
-    @property
-    def so_far(self) -> str:
-        """What is booked of which budget, in words."""
-        at = f" at delta {number_text(self.delta)}" if self.delta else ""
-        return f"{self.currency} {number_text(self.booked)} of {number_text(self.of)}{at}"
-
-    @property
-    def admits(self) -> str:
-        """What a pure charge may still be, in words."""
-        if self.nothing_left:
-            return "no further charge would be admitted"
-        return f"a charge of up to epsilon {self.left_text} would still be admitted"
-
-    @property
-    def nothing_left(self) -> bool:
-        """Whether nothing is left, or what rounding left over."""
-        return not self.left or (self.currency == "epsilon" and self.left < HAIR * Fraction(self.of))
-
-    @property
-    def left_text(self) -> str:
-        """The epsilon that is left, in four digits: one that a release may ask for (`Ledger.within`)."""
-        if self.nothing_left:
-            return "nothing"
-        text = number_text(self.left, up=False, same=True)
-        meant = (1 - HAIR) * Fraction(float(text)) <= Fraction(self.left)
-        return text if meant else number_text(self.left, up=False)
-
-    def to_the_last_digit(self, epsilon: float | None) -> str:
-        """All digits of what is left, where only they tell it from the `epsilon` of a charge."""
-        close = epsilon is not None and self.left and number_text(epsilon) == self.left_text
-        return f" (to the last digit: {self.left!r})" if close else ""
-
-
-def _epsilon_of_charges(terms: Terms, total: Amounts) -> float:
-    """The epsilon of what is booked, by the rule that says less; rounded up, and never above the budget's."""
-    most = terms.budget.epsilon if isinstance(terms.budget, PureDP | ApproxDP) else math.inf
-    sums = [most]
-    if total.epsilon is not None:
-        sums.append(up(total.epsilon))
-    limits = terms.limits_for(total, ZERO, first=False)
-    if isinstance(terms.budget, ApproxDP) and limits.curve and total.curve is not None and total.curve <= limits.curve:
-        slack = Fraction(terms.split or 0) * Fraction(terms.budget.delta)
-        sums.append(epsilon_of_curve(total.curve, slack, terms.order))
-    return min(sums)
-
-
-def largest_pure(terms: Terms, here: State) -> float:
-    """The largest epsilon of a pure charge that the filter admits now; 0 if there is none."""
-    limits = terms.limits_for(here.total, ZERO, first=False)
-    return largest_charge(limits, here.total.where(limits), 1, lambda epsilon: cost_of(PureDP(epsilon), terms.order))
-
-
-def largest_charge(limits: Amounts, total: Amounts, times: int, cost: Callable[[float], Amounts]) -> float:
-    """The largest epsilon of which so many charges are admitted after these sums; 0 if there is none.
-
-    `cost` rises with epsilon, which is what it costs by rule (a).
-    """
-    left = left_of(limits, total)
-
-    def too_much(epsilon: float) -> bool:
-        return not fits(limits, total + (times * cost(epsilon)).where(limits))
-
-    by_sums = 0.0 if left.epsilon is None else down(left.epsilon / times)
-    if by_sums and too_much(by_sums):
-        return 0.0  # a delta stands in the way
-    if not left.curve or too_much(high := max(math.nextafter(by_sums, math.inf), TINY)):
-        return by_sums
-    low = high
-    while high < HUGE and not too_much(high):
-        low, high = high, high * (1024.0 if high < 1e-3 else 2.0)
-    return low if high >= HUGE else bisect(too_much, low, high, neighbours)[0]
 
 
 def down(exact: Fraction) -> float:
@@ -665,17 +514,18 @@ def down(exact: Fraction) -> float:
     return 0.0 - up(-exact)
 
 
-def charge_amounts(terms: Terms, guarantee: Guarantee) -> Amounts:
-    """What a guarantee costs, or the reason why it cannot be counted against these terms.
+def countable_costs(terms: Terms, guarantees: Sequence[Guarantee]) -> list[tuple[Guarantee, Amounts]]:
+    """Those of several true statements of one release that can be counted against these terms, with what they cost.
 
     Raises
     ------
     TypeError, ValueError
-        with that reason.
+        with the reason of the first, if there is none.
     """
-    cost = cost_of(guarantee, terms.order)
-    if has_form(terms.limits, cost):
-        return cost
+    costs = [(one, cost_of(one, terms.order)) for one in guarantees]
+    if counted := [(one, cost) for one, cost in costs if has_form(terms.limits, cost)]:
+        return counted
+    guarantee, cost = costs[0]
     if cost.delta and not getattr(terms.budget, "delta", 0.0):
         reason = (
             "it has a delta, as names from the data need one, and this budget was made without. Make another ledger "
@@ -706,11 +556,8 @@ def admit(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amounts]
     """
     if (sums := sums_after(terms, before, cost)) is not None:
         return sums
-    spent, left = balance_of(terms, before.total), balance_left(terms, before.total)
-    price = balance(cost.where(terms.limits), terms.order)
-    here = Standing.of_state(terms, before)
-    left_over = f"{here}{here.to_the_last_digit(price.epsilon)}{_about_delta(terms, before, cost)}"
-    raise BudgetExceeded(price, spent, left, f"asked {price_text(price)}; {left_over}")
+    refusal: BudgetExceeded = lazy_import("shortlist.pages.standing", "refusal")(terms, before, cost)
+    raise refusal
 
 
 def check_neighbors(terms: Terms, before: State, unit: str) -> None:
@@ -743,24 +590,6 @@ def after_charge(terms: Terms, before: State, *guarantees: Guarantee, unit: str 
     return replace(before, total=admit(terms, before, cost)[1], charges=before.charges + 1)
 
 
-def first_admitted(terms: Terms, before: State, guarantees: tuple[Guarantee, ...]) -> Guarantee:
-    """The first of several true statements of one release that would be admitted, or else the first (Theorem 223)."""
-    return next((one for one in guarantees if _is_admitted(terms, before, one)), guarantees[0])
-
-
-def countable_costs(terms: Terms, guarantees: Sequence[Guarantee]) -> list[tuple[Guarantee, Amounts]]:
-    """Those of several true statements of one release that can be counted against these terms, with what they cost.
-
-    Raises
-    ------
-    TypeError, ValueError
-        with the reason of the first, if there is none.
-    """
-    costs = [(one, cost_of(one, terms.order)) for one in guarantees]
-    counted = [(one, cost) for one, cost in costs if has_form(terms.limits, cost)]
-    return counted or [(guarantees[0], charge_amounts(terms, guarantees[0]))]
-
-
 def first_fitting(terms: Terms, before: State, costs: Sequence[Amounts]) -> int:
     """Which of several costs is the first that would be admitted; the first of all, if none is."""
     fitting = [place for place, cost in enumerate(costs) if sums_after(terms, before, cost)]
@@ -773,106 +602,37 @@ def clip_to_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) 
     Ten times the float 0.1 is more than 1. Whoever divides a budget into decimals means what is left of it, and a
     release that is drawn for less keeps what it was asked to keep. Nothing is booked here, and no limit is moved.
     """
-    if _is_admitted(terms, before, budget):
+    if is_admitted(terms, before, budget):
         return budget
-    less = _with_delta_left(terms, before, budget)
-    if not _is_admitted(terms, before, less):
-        less = _with_size_left(terms, before, less)
-    return less if _is_admitted(terms, before, less) else budget
-
-
-def _with_delta_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
-    """The same with the delta that is left, where that is a hair less."""
-    if isinstance(budget, PureDP):
-        return budget
-    limits = terms.limits_for(before.total, cost_of(budget, terms.order), first=not before.charges)
-    left = down(limits.delta - before.total.delta)
-    close = (1 - HAIR) * Fraction(budget.delta) <= Fraction(left) < Fraction(budget.delta)
-    return replace(budget, delta=left) if close else budget
-
-
-def _with_size_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
-    """The same with the epsilon, or the rho, that is left, where that is a hair less."""
+    less = budget
+    if not isinstance(budget, PureDP):  # the delta that is left, where that is a hair less
+        limits = terms.limits_for(before.total, cost_of(budget, terms.order), first=not before.charges)
+        left = down(limits.delta - before.total.delta)
+        if (1 - HAIR) * Fraction(budget.delta) <= Fraction(left) < Fraction(budget.delta):
+            less = replace(budget, delta=left)
     name = "rho" if isinstance(budget, ZCDP) else "epsilon"
-    whole: float = getattr(budget, name)
-    least = up((1 - HAIR) * Fraction(whole))
+    size: float = getattr(budget, name)
 
     def with_size(size: float) -> PureDP | ApproxDP | ZCDP:
         changed: dict[str, Any] = {name: size}
-        return replace(budget, **changed)
+        return replace(less, **changed)
 
     def too_much(size: float) -> bool:
-        return not _is_admitted(terms, before, with_size(size))
+        return not is_admitted(terms, before, with_size(size))
 
-    return budget if too_much(least) else with_size(bisect(too_much, least, whole, neighbours)[0])
+    if not too_much(size):
+        return less
+    least = up((1 - HAIR) * Fraction(size))
+    return budget if too_much(least) else with_size(bisect(too_much, least, size, neighbours)[0])
 
 
-def _is_admitted(terms: Terms, before: State, guarantee: Guarantee) -> bool:
+def is_admitted(terms: Terms, before: State, guarantee: Guarantee) -> bool:
+    """Whether a guarantee would be charged."""
     cost = cost_of(guarantee, terms.order)
     return has_form(terms.limits, cost) and sums_after(terms, before, cost) is not None
-
-
-def price_text(price: Balance) -> str:
-    """A cost in words, by the first rule that counts it."""
-    rules = {"epsilon": price.epsilon, "rho": price.rho, "Renyi divergence": price.renyi}
-    name, value = next((name, value) for name, value in rules.items() if value is not None)
-    return f"{name} {number_text(value)}" + (f" and delta {number_text(price.delta)}" if price.delta else "")
-
-
-def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:
-    """What is left of delta, where that is what a charge asks too much of."""
-    limits = terms.limits_for(before.total, ZERO, first=False)
-    if before.total.delta + cost.delta <= limits.delta:
-        return ""
-    left = balance(limits - before.total.where(limits), None, left=True).delta
-    words = f"; its delta may be at most {number_text(left, up=False)}"
-    if isinstance(terms.budget, ApproxDP) and limits.delta < terms.budget.delta:
-        words += (
-            f", for of {number_text(terms.budget.delta)} the share {terms.split:g} is kept for adding up many small "
-            "charges (a ledger made with split=0 keeps none)"
-        )
-    return words
-
-
-def balance_of(terms: Terms, total: Amounts) -> Balance:
-    """The filter's sums, rounded up."""
-    return balance(total, terms.order)
 
 
 def balance_left(terms: Terms, total: Amounts) -> Balance:
     """What each rule still admits, rounded down."""
     limits = terms.limits_for(total, ZERO, first=False)
     return balance(left_of(limits, total.where(limits)), terms.order, left=True)
-
-
-def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP | ApproxDP | ZCDP:
-    """A guarantee of which so many charges are admitted where a ledger stands, and no more (Theorem 219).
-
-    By rule (a) each may have epsilon e = (what is left of epsilon) / n, by rule (b) each rho r = (what is left of rho)
-    / n. It is r where n charges of e, and more than e, would be admitted by rule (b) too: then every e-DP release fits
-    into r. Otherwise it is e. A ledger that adds up divergences of one order has no r; there it is the largest e.
-
-    Raises
-    ------
-    ValueError
-        if there is nothing left, or less delta than n times `delta`.
-    """
-    each = Amounts(Fraction(0), Fraction(0), Fraction(delta))
-    limits = terms.limits_for(here.total, each, first=not here.charges)
-    total = here.total.where(limits)
-    left = left_of(limits, total)
-    if releases * each.delta > left.delta:
-        most = number_text(down(left.delta / releases), up=False)
-        raise bad_value(f"$delta must be at most {most} for each of {releases:,} releases: so much is left of it")
-
-    def with_epsilon(epsilon: float) -> PureDP | ApproxDP:
-        return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
-
-    by_sums = 0.0 if left.epsilon is None else down(left.epsilon / releases)
-    rho = 0.0 if left.curve is None or terms.order is not None else down(left.curve / releases)
-    epsilon = largest_charge(limits, total, releases, lambda one: cost_of(with_epsilon(one), terms.order))
-    if rho and (left.epsilon is None or epsilon > by_sums):
-        return ZCDP(rho, delta)
-    if not epsilon:
-        raise ValueError("nothing is left to divide: make a new ledger for what is to come")
-    return with_epsilon(epsilon)

@@ -5,41 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._runtime import forward, kind_of_words, lazy_import
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, count, number
 from shortlist.errors import bad_value
-from shortlist.ledger.chain import (
-    MOST_ENTRIES,
-    WAIT,
-    LedgerEntry,
-    LedgerError,
-    Store,
-    check_open,
-    check_path,
-    check_text,
-    check_token,
-    describe_charge,
-)
-from shortlist.ledger.filter import (
-    Balance,
-    Currency,
-    Standing,
-    State,
-    Terms,
-    after_charge,
-    balance_left,
-    balance_of,
-    clip_to_left,
-    countable_costs,
-    first_admitted,
-    outcome_cost,
-    share_of,
-)
+from shortlist.ledger import chain
+from shortlist.ledger import filter as rules
+from shortlist.ledger.chain import LedgerEntry, LedgerError, Store
+from shortlist.ledger.filter import Balance, Currency, State, Terms
 
-PAGES = "shortlist.pages.ledger_page"
-"""What writes about a ledger for people. It is loaded when somebody reads: no charge depends on it."""
+if TYPE_CHECKING:
+    from shortlist.pages.standing import Standing
+
+STANDING = "shortlist.pages.standing"
+"""What tells people how a ledger stands. It is loaded when somebody reads: no charge depends on it."""
 SCHEMES = ("postgresql://", "postgres://")
 
 
@@ -67,7 +47,7 @@ def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Te
     if on_server(path):
         store: Store[Any] = of_server("PostgresStore").at(path, wait, terms)
         return store
-    place = check_path(path)
+    place = chain.check_path(path)
     if terms is not None and not os.path.lexists(place):
         lazy_import("shortlist.ledger.sqlite", "make")(place, terms())
     file: Store[Any] = lazy_import("shortlist.ledger.sqlite", "SqliteStore")(place, wait)
@@ -157,8 +137,8 @@ class Reservation:
         From memory: the release stands, and must not fail if the ledger is gone by now.
         """
         ledger, terms, here = self._ledger, self._ledger.terms, self._stood
-        spent, left = balance_of(terms, here.total), balance_left(terms, here.total)
-        words = str(Standing.of_state(terms, here))
+        spent, left = rules.balance(here.total, terms.order), rules.balance_left(terms, here.total)
+        words = str(lazy_import(STANDING, "Standing").of_state(terms, here))
         return Receipt(ledger.name, self.number, str(terms), spent, left, here.head, self.purpose, words)
 
     def refund(self, kept: Guarantee) -> None:
@@ -173,8 +153,8 @@ class Reservation:
             if more is kept than was reserved, or it was refunded before.
         """
         ledger, terms = self._ledger, self._ledger.terms
-        spent = outcome_cost(kept, terms.order).where(terms.limits)
-        after = ledger._store.refund(self.number, self.hash, spent, check_text("guarantee", repr(kept)))
+        spent = rules.outcome_cost(kept, terms.order).where(terms.limits)
+        after = ledger._store.refund(self.number, self.hash, spent, chain.check_text("guarantee", repr(kept)))
         object.__setattr__(self, "_stood", after)
 
 
@@ -245,7 +225,7 @@ class Ledger:
         order: float | None = None,
         approval: bool | None = None,
         allow_mixed_neighbors: bool | None = None,
-        wait: float = WAIT,
+        wait: float = chain.WAIT,
     ) -> None:
         patience, wanted = number("wait", wait), (budget, split, order, approval, allow_mixed_neighbors)
         self._store = open_store(path, patience, None if budget is None else lambda: Terms.of(*wanted))
@@ -259,7 +239,7 @@ class Ledger:
         budget: Guarantee | None = None,
         split: float | None = None,
         order: float | None = None,
-        wait: float = WAIT,
+        wait: float = chain.WAIT,
     ) -> Self:
         """A ledger that is there already. It is never made; terms that are given are compared with the file's.
 
@@ -286,7 +266,7 @@ class Ledger:
 
     def __str__(self) -> str:
         """How it stands, in one number; of a closed one first that it is; below, its delta."""
-        return str(lazy_import(PAGES, "describe_ledger")(self.terms, self.closed, self._store.state()))
+        return str(lazy_import(STANDING, "describe_ledger")(self.terms, self.closed, self._store.state()))
 
     path: str = forward("_store.path")
     """Where it is: the file, or the server's address without any password."""
@@ -308,18 +288,18 @@ class Ledger:
     @property
     def standing(self) -> Standing:
         """What is booked of the budget, in one number, and the largest pure charge that would be admitted now."""
-        return Standing.of_state(self.terms, self._store.state())
+        return self._standing(self._store.state())
 
     @property
     def spent(self) -> Balance:
         """The filter's sums, rounded up."""
-        return balance_of(self.terms, self._store.state().total)
+        return rules.balance(self._store.state().total, self.terms.order)
 
     @property
     def remaining(self) -> Balance:
         """What each rule still admits, rounded down; nothing once it is closed."""
         here = self._store.state()
-        left = balance_left(self.terms, here.total)
+        left = rules.balance_left(self.terms, here.total)
         return Balance(**{name: value and 0.0 for name, value in asdict(left).items()}) if here.closed else left
 
     @property
@@ -346,7 +326,8 @@ class Ledger:
             if nothing is left, or less delta than that.
         """
         n, own = count("releases", releases), number("delta", delta, below=1.0)
-        return share_of(self.terms, self._open_state(), n, own)
+        share: PureDP | ApproxDP | ZCDP = lazy_import(STANDING, "share_of")(self.terms, self._open_state(), n, own)
+        return share
 
     def charge(
         self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
@@ -390,9 +371,9 @@ class Ledger:
         most its own cost, "zcdp" if unused rounds are rounds that were not run (Theorem 38). In the others nothing
         comes back; a delta never does.
         """
-        said = describe_charge(refundable, purpose=purpose, mechanism=mechanism, unit=unit, source=source)
-        costs = countable_costs(self.terms, (guarantee, *others))
-        offers = [(cost, {**said, "guarantee": check_text("guarantee", repr(one))}) for one, cost in costs]
+        said = chain.describe_charge(refundable, purpose=purpose, mechanism=mechanism, unit=unit, source=source)
+        costs = rules.countable_costs(self.terms, (guarantee, *others))
+        offers = [(cost, {**said, "guarantee": chain.check_text("guarantee", repr(one))}) for one, cost in costs]
         after, which = self._store.charge(offers)
         return Reservation(self, after.number, after.head, purpose, costs[which][0], after)
 
@@ -429,10 +410,10 @@ class Ledger:
         None settles it: it was not booked and never will be, whatever of it is still under way to a server.
         """
         if not isinstance(receipt, Receipt):
-            return self._store.find(check_token(receipt))
+            return self._store.find(chain.check_token(receipt))
         entry = next(iter(self._store.after(receipt.entry - 1, 1)), None)
         same = entry is not None and (entry.number, entry.purpose) == (receipt.entry, receipt.purpose)
-        return entry if same and self._store.find(check_token(receipt.head)) is not None else None
+        return entry if same and self._store.find(chain.check_token(receipt.head)) is not None else None
 
     def close(self, reason: str | None = None) -> None:
         """End the budget for good: nothing is booked from now on, and the `reason` is noted. Only an owner may.
@@ -444,7 +425,7 @@ class Ledger:
                 "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
                 'any more, say why: close("the quarter is over")'
             )
-        self._store.close("close", check_text("purpose", reason), "")
+        self._store.close("close", chain.check_text("purpose", reason), "")
 
     def grant(self, role: str) -> None:
         """Let a `role` of the server charge and read, and nothing else. Only the owner may, and only on a server."""
@@ -456,20 +437,25 @@ class Ledger:
 
     def if_charged(self, guarantee: Guarantee, *, unit: str = "") -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
-        total = after_charge(self.terms, self._open_state(), guarantee, unit=unit).total
-        return balance_of(self.terms, total), balance_left(self.terms, total)
+        total = rules.after_charge(self.terms, self._open_state(), guarantee, unit=unit).total
+        return rules.balance(total, self.terms.order), rules.balance_left(self.terms, total)
 
     def standing_if(self, guarantee: Guarantee, *, unit: str = "") -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
-        return Standing.of_state(self.terms, after_charge(self.terms, self._open_state(), guarantee, unit=unit))
+        return self._standing(rules.after_charge(self.terms, self._open_state(), guarantee, unit=unit))
+
+    def _standing(self, here: State) -> Standing:
+        standing: Standing = lazy_import(STANDING, "Standing").of_state(self.terms, here)
+        return standing
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
-        return first_admitted(self.terms, self._store.state(), guarantees)
+        here = self._store.state()
+        return next((one for one in guarantees if rules.is_admitted(self.terms, here, one)), guarantees[0])
 
     def within(self, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
         """The budget, or what is left where only rounding parts them: a tenth 0.1 of 1 is 0.09999999999999995."""
-        return clip_to_left(self.terms, self._store.state(), budget)
+        return rules.clip_to_left(self.terms, self._store.state(), budget)
 
     def check(self, guarantee: Guarantee, *others: Guarantee, unit: str = "", fresh: bool = True) -> None:
         """Raise as `reserve` of these would; it books nothing and promises no room.
@@ -483,12 +469,12 @@ class Ledger:
         fresh
             False goes by what this object saw last, without another look.
         """
-        after_charge(self.terms, self._open_state(fresh=fresh), guarantee, *others, unit=unit)
+        rules.after_charge(self.terms, self._open_state(fresh=fresh), guarantee, *others, unit=unit)
 
     def _open_state(self, *, fresh: bool = True) -> State:
         """Return where it stands, or stood when it was last seen; raise as a charge would if it was closed."""
         here = self._store.state() if fresh else self._store.seen
-        check_open(self.path, here)
+        chain.check_open(self.path, here)
         return here
 
     def verify(self, head: str | None = None) -> int:
@@ -511,7 +497,7 @@ class Ledger:
         """The entries, oldest first; with `last`, the newest so many of them."""
         if last is not None and (isinstance(last, bool) or not isinstance(last, int) or last < 0):
             raise ValueError("last must be a whole number, 0 or more: write last=20, for example")
-        return self._store.newest(MOST_ENTRIES if last is None else min(last, MOST_ENTRIES))
+        return self._store.newest(chain.MOST_ENTRIES if last is None else min(last, chain.MOST_ENTRIES))
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
         """Write a page for whoever answers for the budget, and its table as CSV beside it (`q4.html`, `q4.csv`).
@@ -526,4 +512,4 @@ class Ledger:
         title
             Its heading; the name of the ledger if left out.
         """
-        lazy_import(PAGES, "write_ledger")(self, path, title)
+        lazy_import("shortlist.pages.ledger_page", "write_ledger")(self, path, title)

@@ -23,34 +23,11 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from shortlist._runtime import version
-from shortlist._signals import COMMAND
+from shortlist._runtime import check_signals, version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.errors import Text, bad_value
-from shortlist.ledger.chain import (
-    CLOSING,
-    FACTS,
-    MISTAKES,
-    MOST_ENTRIES,
-    NAMES,
-    WORDS,
-    Charged,
-    Found,
-    LedgerEntry,
-    LedgerError,
-    Origin,
-    OutcomeUnknown,
-    Store,
-    Words,
-    Write,
-    check_open,
-    check_path,
-    damage_error,
-    digest,
-    entry_of,
-    new_terms,
-    state_after,
-)
+from shortlist.ledger import chain
+from shortlist.ledger.chain import FACTS, MISTAKES, NAMES, LedgerEntry, LedgerError, Origin, OutcomeUnknown, Store
 from shortlist.ledger.filter import RELATIONS, Amounts, State, Terms, admit
 from shortlist.ledger.ledger import on_server
 from shortlist.ledger.sqlite import PAUSES, SqliteStore
@@ -100,12 +77,6 @@ class Address:
         if options is None:
             raise bad_value(f"$path must be the address of a server as libpq has them: {EXAMPLE}")
         return cls(names[0], {**PATIENCE, **options})
-
-    @property
-    def says_where(self) -> bool:
-        """Whether it names its host and its database itself, and leaves neither to variables or to a service file."""
-        here = self._options
-        return bool((here.get("host") or here.get("hostaddr")) and here.get("dbname") and not here.get("service"))
 
     def login(self) -> dict[str, Any]:
         """What psycopg is told, with the password. Nobody else is."""
@@ -217,7 +188,7 @@ class Lines:
         while self._idle and self._process == os.getpid():
             self._idle.pop().close()
 
-    def use(self, work: Callable[[Line], Found]) -> Found:
+    def use(self, work: Callable[[Line], chain.Found]) -> chain.Found:
         """What `work` finds by a connection that is its own. If it raises, the connection is closed.
 
         A connection that was kept and turns out to be dead is replaced once, if `work` says that nothing was booked.
@@ -318,7 +289,7 @@ def rows_of(line: Line, query: str, parameters: Sequence[object] | None = None) 
 
 
 def together(
-    line: Line, statements: Sequence[tuple[str, Sequence[object] | None]], *, commit: int | None = None
+    line: Line, statements: Sequence[tuple[Any, Sequence[object] | None]], *, commit: int | None = None
 ) -> list[list[tuple[Any, ...]]]:
     """The rows of several statements that are sent together, in one round trip. After one that fails none is run.
 
@@ -334,11 +305,11 @@ def together(
 
     def work(line: Line) -> None:
         if len(statements) == 1:
-            cursors.append(line.execute(*_plain(statements[0])))
+            cursors.append(line.execute(*statements[0]))
             return
         with line.pipeline():
             for statement in statements:
-                cursors.append(line.execute(*_plain(statement)))  # noqa: PERF401 - those before one that fails count
+                cursors.append(line.execute(*statement))  # noqa: PERF401 - those before one that fails count
 
     try:
         in_codes(line, work, booking=commit is not None)
@@ -349,7 +320,7 @@ def together(
     return [cursor.fetchall() if cursor.description is not None else [] for cursor in cursors]
 
 
-def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False) -> Found:
+def in_codes(line: Line, work: Callable[[Line], chain.Found], *, booking: bool = False) -> chain.Found:
     """What `work` gives. An error of the server's is raised by its code, and carries no other error along.
 
     Where an interrupt came first it is the interrupt that is raised: psycopg cancels then what the server is doing, and
@@ -389,11 +360,7 @@ def call_serializable(line: Line, number: int, query: str, parameters: Sequence[
     return rows[len(hold) + 1][0]
 
 
-def _plain(statement: tuple[str, Sequence[object] | None]) -> tuple[Any, ...]:
-    return statement if statement[1] is not None else (statement[0],)
-
-
-def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
+def patiently(path: str, wait: float, work: Callable[[], chain.Found]) -> chain.Found:
     """What `work` gives, tried again for so many seconds while others are faster or the server starts.
 
     Raises
@@ -403,17 +370,15 @@ def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
     """
     until, pause = time.monotonic() + wait, PAUSES[0]
     while True:
-        failed: Failed | None = None
         try:
             return work()
-        except Failed as one:
-            failed = one
-        if failed.code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
-            break
-        COMMAND.check()  # a signal that came while psycopg waited: nothing was booked
+        except Failed as failed:
+            code = failed.code
+        if code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
+            raise LedgerError(Text(f"{path} {meaning(code, wait)}"))
+        check_signals()  # a signal that came while psycopg waited: nothing was booked
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
-    raise LedgerError(Text(f"{path} {meaning(failed.code, wait)}"))
 
 
 def meaning(code: str, wait: float) -> str:
@@ -477,7 +442,7 @@ class Making:
         """Make a new ledger, unless there is one of that name or nobody told this role."""
         if not self._is_there():
             fixed = terms()
-            self.copy(fixed, new_terms(fixed), [], others=True)
+            self.copy(fixed, chain.new_terms(fixed), [], others=True)
 
     def copy(
         self,
@@ -495,22 +460,20 @@ class Making:
         LedgerError
             if there is another one of that name, and `others` is false; when it is only rehearsed, if there is any.
         """
+        columns = "name, content, origin, limit_epsilon, limit_curve, limit_delta, whole_delta, approval, mixed"
+        row = (self._address.name, content, chain.digest(content), *terms_of(terms), terms.approval, terms.mixed)
+        make = f"INSERT INTO shortlist.ledgers ({columns}) VALUES ({_marks(row)}) ON CONFLICT DO NOTHING RETURNING id"
 
         def work(line: Line) -> None:
-            if not self._make(line, terms, content, entries) and not others:
+            self.bring_up_to_date(line)
+            if made := rows_of(line, make, row):
+                _fill(line, made[0][0], entries)
+            elif not others:
                 self._check_same(line, content, entries, rehearse)
 
-        self._run(work, undo=rehearse)
+        self.run(work, undo=rehearse)
 
-    def upgrade(self) -> bool:
-        """Upgrade the schema of a database in which there are ledgers; False for a role that may not."""
-        try:
-            self._run(self._bring_up_to_date)
-        except LedgerError:
-            return False
-        return True
-
-    def _run(self, work: Callable[[Line], None], *, undo: bool = False) -> None:
+    def run(self, work: Callable[[Line], None], *, undo: bool = False) -> None:
         """Run `work` in one transaction on a connection of its own, as others let it."""
 
         def transaction(line: Line) -> None:
@@ -537,21 +500,7 @@ class Making:
             self._lines.close_connections()
         return not code.startswith(("3F", "42883", "42501", "SL001"))  # what else is wrong is told by opening it
 
-    def _make(self, line: Line, terms: Terms, content: str, entries: Sequence[LedgerEntry]) -> bool:
-        """Whether it was made; if not there is one of that name."""
-        self._bring_up_to_date(line)
-        made = rows_of(
-            line,
-            "INSERT INTO shortlist.ledgers (name, content, origin, limit_epsilon, limit_curve, limit_delta, "
-            "whole_delta, approval, mixed) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING "
-            "RETURNING id",
-            (self._address.name, content, digest(content), *terms_of(terms), terms.approval, terms.mixed),
-        )
-        if made and entries:
-            _fill(line, made[0][0], entries)
-        return bool(made)
-
-    def _bring_up_to_date(self, line: Line) -> None:
+    def bring_up_to_date(self, line: Line) -> None:
         """Make the newest schema of the one that is there, as its owner: what is added must be theirs too."""
         rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
         ((encoding, old),) = rows_of(
@@ -572,12 +521,17 @@ class Making:
 
     def _check_same(self, line: Line, content: str, entries: Sequence[LedgerEntry], rehearse: bool) -> None:
         """Whether what is there has these terms and these entries: an older copy of a ledger has the same terms."""
-        heads = (digest(content), *(entry.hash for entry in entries[-1:]))
+        heads = (chain.digest(content), *(entry.hash for entry in entries[-1:]))
         same = "SELECT origin FROM shortlist.ledgers WHERE name = %s UNION ALL SELECT hash FROM shortlist.entries "
         same += "WHERE ledger = (SELECT id FROM shortlist.ledgers WHERE name = %s) AND hash = %s"
         there = rows_of(line, same, (self._address.name, self._address.name, heads[-1]))
         if rehearse or [row[0] for row in there] != list(heads):
             raise LedgerError(f"{self._address} is there already: choose another name")
+
+
+def _marks(values: Sequence[object]) -> str:
+    """The places of these values in a statement."""
+    return ", ".join(["%s"] * len(values))
 
 
 def _schema_of(line: Line) -> int:
@@ -600,35 +554,12 @@ def _fill(line: Line, ledger: int, entries: Sequence[LedgerEntry]) -> None:
         columns: dict[str, Any] = {name: getattr(entry, name) for name in (*NAMES, *FACTS)}
         columns |= {name: json.dumps(columns[name]) for name in TEXTS if columns[name] is not None}
         rows.append((ledger, *columns.values(), charges))
-    marks = ", ".join(["%s"] * len(rows[0]))
-    with line.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO shortlist.entries VALUES ({marks})", rows)
+    if rows:
+        with line.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO shortlist.entries VALUES ({_marks(rows[0])})", rows)
     first = next((entry for entry in entries if entry.relation), None)
     if first is not None:
         rows_of(line, "INSERT INTO shortlist.neighbors VALUES (%s, %s, %s)", (ledger, first.number, first.relation))
-
-
-def share(line: Line, ledger: int, role: str, allowed: bool) -> None:
-    """Let a role call what analysts call, for this ledger; or no longer."""
-    if not allowed:
-        rows_of(line, "DELETE FROM shortlist.analysts WHERE ledger = %s AND role = %s", (ledger, role))
-        return
-    name = sql.Identifier(role).as_string(line)
-    granted = ", ".join(f"shortlist.{function}" for function in CALLED)
-    together(
-        line,
-        [
-            ("BEGIN", None),
-            (f"GRANT USAGE ON SCHEMA shortlist TO {name}", None),
-            (f"GRANT EXECUTE ON FUNCTION {granted} TO {name}", None),
-            (
-                "INSERT INTO shortlist.analysts SELECT %s, %s, oid FROM pg_roles WHERE rolname = %s "
-                "ON CONFLICT (ledger, role) DO UPDATE SET role_id = EXCLUDED.role_id",
-                (ledger, role, role),
-            ),
-            ("COMMIT", None),
-        ],
-    )
 
 
 COLUMNS = ", ".join(f'"{name}"' for name in (*NAMES, *FACTS))
@@ -655,7 +586,7 @@ class PostgresStore(Store[Session]):
 
     def __init__(self, address: Address, wait: float) -> None:
         self._address, self._lines = address, Lines(address)
-        self.path, self.wait, self.tried = str(address), wait, None
+        self.path, self.name, self.wait, self.tried = str(address), address.name, wait, None
         self.origin, self.seen, self._number = self._patiently(self._first_look)
 
     @classmethod
@@ -670,15 +601,12 @@ class PostgresStore(Store[Session]):
             making.make(terms)
         try:
             return cls(address, wait)
-        except OldSchemaError:
-            if not making.upgrade():
-                raise
+        except OldSchemaError as old:
+            try:
+                making.run(making.bring_up_to_date)
+            except LedgerError:  # a role that may not
+                raise old from None
         return cls(address, wait)
-
-    @property
-    def name(self) -> str:
-        """The name of the ledger on its server."""
-        return self._address.name
 
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash, or that this token became; if none did, none ever will."""
@@ -692,19 +620,33 @@ class PostgresStore(Store[Session]):
         """Let a role charge and read this ledger, or no longer."""
         if not isinstance(role, str) or not role or "\0" in role or role == "public":  # "public" would be everybody
             raise bad_value('$role must be the name of a role of the server, for example "analyst"')
-        self._patiently(lambda line: share(line, self._number, role, allowed))
+        granted = ", ".join(f"shortlist.{function}" for function in CALLED)
+        allow = "INSERT INTO shortlist.analysts SELECT %s, %s, oid FROM pg_roles WHERE rolname = %s "
+        allow += "ON CONFLICT (ledger, role) DO UPDATE SET role_id = EXCLUDED.role_id"
+        forbid = "DELETE FROM shortlist.analysts WHERE ledger = %s AND role = %s"
+
+        def work(line: Line) -> None:
+            if not allowed:
+                rows_of(line, forbid, (self._number, role))
+                return
+            name = sql.Identifier(role).as_string(line)
+            grants = f"USAGE ON SCHEMA shortlist TO {name}", f"EXECUTE ON FUNCTION {granted} TO {name}"
+            steps = ("BEGIN", None), *((f"GRANT {one}", None) for one in grants)
+            together(line, [*steps, (allow, (self._number, role, role)), ("COMMIT", None)])
+
+        self._patiently(work)
 
     def close_connections(self) -> None:
         """Close the connections that are kept."""
         self._lines.close_connections()
 
-    def _patiently(self, work: Callable[[Line], Found]) -> Found:
+    def _patiently(self, work: Callable[[Line], chain.Found]) -> chain.Found:
         return patiently(self.path, self.wait, lambda: self._lines.use(work))
 
-    def _read(self, work: Callable[[Session, State], Found]) -> Found:
+    def _read(self, work: Callable[[Session, State], chain.Found]) -> chain.Found:
         return self._patiently(lambda line: work(Session(line, ""), self._check(line)))
 
-    def _write(self, work: Write[Session], *, number: int = 0, closed: bool = False) -> State:
+    def _write(self, work: chain.Write[Session], *, number: int = 0, closed: bool = False) -> State:
         """What `work` writes, under a token of its own.
 
         Raises
@@ -716,7 +658,7 @@ class PostgresStore(Store[Session]):
 
         def once(line: Line) -> State:
             before = self._check(line)
-            check_open(self.path, before)
+            chain.check_open(self.path, before)
             return work(Session(line, token), before)
 
         def attempt() -> State | Failed:
@@ -738,10 +680,10 @@ class PostgresStore(Store[Session]):
         """A server gives long entries in several parts."""
         return self._select(session.line, "rows_between", first, last)
 
-    def _charge(self, session: Session, before: State, cost: Amounts, said: Words) -> Charged:
+    def _charge(self, session: Session, before: State, cost: Amounts, said: chain.Words) -> chain.Charged:
         """Charge in the server, which decides (Proposition 261); the words of a refusal were found here."""
         self.tried = session.token
-        words = [*(json.dumps(said[name]) for name in WORDS), json.dumps(version()), *cost.as_text()]
+        words = [*(json.dumps(said[name]) for name in chain.WORDS), json.dumps(version()), *cost.as_text()]
         entry, after = self._call(session, "charge", *words)
         if entry is None:  # others took the room between the look and the charge
             admit(self.origin.terms, self._check(session.line), cost)
@@ -763,9 +705,8 @@ class PostgresStore(Store[Session]):
 
     def _call(self, session: Session, function: str, *words: object) -> tuple[LedgerEntry | None, State | None]:
         """(the entry, where the ledger stands after it), checked as if it were read; no state: it was there before."""
-        marks = ", ".join(["%s"] * (2 + len(words)))
-        query = f"SELECT {ENTRY}, (booked.entry).charges, booked.previous FROM shortlist.{function}({marks}) AS booked"
-        parameters = (self.name, session.token, *words)
+        parameters, booked = (self.name, session.token, *words), "(booked.entry).charges, booked.previous"
+        query = f"SELECT {ENTRY}, {booked} FROM shortlist.{function}({_marks(parameters)}) AS booked"
         *row, charges, previous = call_serializable(session.line, self._number, query, parameters)
         if row[0] is None:
             return None, None
@@ -773,8 +714,9 @@ class PostgresStore(Store[Session]):
         if previous is None:
             return entry, None
         if entry.hash != entry.chain_hash(previous):
-            raise damage_error(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
-        after = state_after(entry, charges, self.seen.neighbors)
+            how = f"entry {entry.number} was booked, but does not follow the entry before it"
+            raise chain.damage_error(self.path, how)
+        after = chain.state_after(entry, charges, self.seen.neighbors)
         self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
         return entry, after
 
@@ -784,7 +726,7 @@ class PostgresStore(Store[Session]):
         origin = Origin.of(content, self.path)
         terms = origin.terms
         if (start, limits, approval, look[8]) != (origin.hash, terms_of(terms), terms.approval, terms.mixed):
-            raise damage_error(self.path, "the limits that the server checks are not those of its terms")
+            raise chain.damage_error(self.path, "the limits that the server checks are not those of its terms")
         return origin, self._stands(origin, ends, look[9]), number
 
     def _check(self, line: Line) -> State:
@@ -816,22 +758,22 @@ class PostgresStore(Store[Session]):
     def _stands(self, origin: Origin, ends: list[tuple[Any, ...]], neighbors: str | None) -> State:
         """By the last entry, and what the server counts up to it. A long first entry is left to `verify`."""
         if neighbors not in (None, *RELATIONS):
-            raise damage_error(self.path, "the neighboring relation that it keeps to cannot be read")
+            raise chain.damage_error(self.path, "the neighboring relation that it keeps to cannot be read")
         entries = {entry.number: entry for entry in (self._entry(row[:-1]) for row in ends)}
         return origin.state_at_end(entries, ends[-1][-1] if ends else 0, self.path, neighbors or "")
 
     def _select(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
-        marks = ", ".join(["%s"] * (1 + len(words)))
-        query = f"SELECT {COLUMNS} FROM shortlist.{function}({marks})"
-        return [self._entry(row) for row in rows_of(line, query, (self.name, *words))]
+        parameters = (self.name, *words)
+        query = f"SELECT {COLUMNS} FROM shortlist.{function}({_marks(parameters)})"
+        return [self._entry(row) for row in rows_of(line, query, parameters)]
 
     def _entry(self, row: tuple[Any, ...]) -> LedgerEntry:
         columns = dict(zip((*NAMES, *FACTS), row, strict=True))
         try:
             texts = {name: json.loads(columns[name]) for name in TEXTS if columns[name] is not None}
         except (ValueError, TypeError):
-            raise damage_error(self.path, f"entry {columns['number']} is not what a ledger writes") from None
-        return entry_of(tuple({**columns, **texts}.values()), self.path)
+            raise chain.damage_error(self.path, f"entry {columns['number']} is not what a ledger writes") from None
+        return chain.entry_of(tuple({**columns, **texts}.values()), self.path)
 
 
 def move(source: str, url: str, wait: float) -> str:
@@ -848,19 +790,21 @@ def move(source: str, url: str, wait: float) -> str:
     if on_server(source) or not on_server(url):
         raise ValueError("move takes a ledger's file and the address of a server: move q4.db postgresql://...")
     address = Address.of(url)
-    if not address.says_where:  # the same call, made again, must not go to another server than the first one
+    here = address.login()
+    if not ((here.get("host") or here.get("hostaddr")) and here.get("dbname")) or here.get("service"):
+        # the same call, made again, must not go to another server than the first one
         raise ValueError(f"move takes an address with its host and database written out: {EXAMPLE}")
-    book, making, target = SqliteStore(check_path(source), wait), Making(address, wait), str(address)
+    book, making, target = SqliteStore(chain.check_path(source), wait), Making(address, wait), str(address)
     book.verify(None)
-    content, entries = book.content(), book.after(0, MOST_ENTRIES)
-    closing = [entry for entry in entries if entry.kind in CLOSING]
+    content, entries = book.content(), book.after(0, chain.MOST_ENTRIES)
+    closing = [entry for entry in entries if entry.kind in chain.CLOSING]
     if not closing:
         making.copy(book.origin.terms, content, entries, rehearse=True)
         book.close("close", "moved to a server", target)
-        entries = book.after(0, MOST_ENTRIES)  # others may have charged the file until it was closed
+        entries = book.after(0, chain.MOST_ENTRIES)  # others may have charged the file until it was closed
     elif len(closing) > 1 or closing[0].source != target:
         went = f"it goes on as {closing[0].source}" if closing[0].source else closing[0].purpose
         raise LedgerError(f"{book.path} was closed for good: {went}")
-    making.copy(book.origin.terms, content, [entry for entry in entries if entry.kind not in CLOSING])
+    making.copy(book.origin.terms, content, [entry for entry in entries if entry.kind not in chain.CLOSING])
     book.close("moved", "it has arrived", target)
     return target

@@ -21,31 +21,8 @@ from typing import Any
 
 from shortlist._runtime import version
 from shortlist.errors import Text, bad_value
-from shortlist.ledger.chain import (
-    CLOSING,
-    FACTS,
-    LONGEST_TERMS,
-    MISTAKES,
-    NAMES,
-    WAIT,
-    WORDS,
-    Charged,
-    Found,
-    LedgerEntry,
-    LedgerError,
-    Origin,
-    Store,
-    Words,
-    Write,
-    check_open,
-    damage_error,
-    digest,
-    entry_of,
-    new_terms,
-    now,
-    state_after,
-    user_name,
-)
+from shortlist.ledger import chain
+from shortlist.ledger.chain import MISTAKES, NAMES, LedgerEntry, LedgerError, Origin, entry_of, now, user_name
 from shortlist.ledger.filter import RELATIONS, STATED, ZERO, Amounts, State, Terms, admit
 
 BRIEFLY = 0.02
@@ -210,8 +187,8 @@ def _forget(name: str, files: list[int]) -> None:
 
 
 def in_transaction(
-    path: str, work: Callable[[sqlite3.Connection], Found], *, write: bool = False, wait: float = WAIT
-) -> Found:
+    path: str, work: Callable[[sqlite3.Connection], chain.Found], *, write: bool = False, wait: float = chain.WAIT
+) -> chain.Found:
     """What `work` finds or writes in one transaction; a write is synced to the disk when this returns.
 
     Raises
@@ -231,12 +208,12 @@ def in_transaction(
         except OSError as error:
             raise unusable(path, error) from None
         except UnicodeDecodeError:
-            raise damage_error(path, "its text cannot be read") from None
+            raise chain.damage_error(path, "its text cannot be read") from None
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
 
 
-def _try_once(path: str, work: Callable[[sqlite3.Connection], Found], write: bool) -> Found:
+def _try_once(path: str, work: Callable[[sqlite3.Connection], chain.Found], write: bool) -> chain.Found:
     """All at once or nothing. A write locks out everybody from its beginning, so nothing waits in the middle of it.
 
     Rows are always fetched whole, in the expression that asks for them: a cursor that a kept traceback holds would
@@ -372,13 +349,13 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
     if (schema := schema_of(db)) not in _SCHEMA_ROWS:
         if schema > CLOSED:
             raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
-        raise damage_error(path, "no version of shortlist wrote its version number")
+        raise chain.damage_error(path, "no version of shortlist wrote its version number")
     for name, expected in _SETTINGS.items():
         if (setting := _setting(db, name)) != expected:
-            raise damage_error(path, f"its {name} is {setting}, not {expected} as it was made")
+            raise chain.damage_error(path, f"its {name} is {setting}, not {expected} as it was made")
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     if len(rows) != len(_SCHEMA_ROWS[schema]) or set(rows) != _SCHEMA_ROWS[schema]:
-        raise damage_error(path, "its tables are not as they were made")
+        raise chain.damage_error(path, "its tables are not as they were made")
 
 
 def schema_of(db: sqlite3.Connection) -> int:
@@ -388,12 +365,8 @@ def schema_of(db: sqlite3.Connection) -> int:
 
 def upgrade(db: sqlite3.Connection) -> None:
     """Give an older file what it lacks, in the transaction of its first write. No row is touched."""
-    schema = schema_of(db)
-    if schema == 1:
-        for statement in _ADDED.values():
-            db.execute(statement)
-    if schema < SCHEMA:
-        for statement in _NEIGHBORS.values():
+    if (schema := schema_of(db)) < SCHEMA:
+        for statement in ((_ADDED if schema == 1 else {}) | _NEIGHBORS).values():
             db.execute(statement)
         db.execute(f"INSERT INTO neighbors SELECT number, relation FROM {_FIRST}")
         db.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -443,7 +416,7 @@ def _build(session: SqliteSession, path: str, terms: Terms) -> None:
     db.execute("BEGIN EXCLUSIVE")
     for statement in (_OBJECTS | _ADDED | _NEIGHBORS).values():
         db.execute(statement)
-    db.execute("INSERT INTO terms VALUES (?)", (new_terms(terms),))
+    db.execute("INSERT INTO terms VALUES (?)", (chain.new_terms(terms),))
     db.execute("COMMIT")
     db.close()
 
@@ -466,7 +439,7 @@ def _sync_folder(path: str) -> None:
 
 _ROWS = {
     1: f"SELECT {', '.join(NAMES)}, NULL, NULL, NULL FROM entries",
-    2: f"SELECT {', '.join((*NAMES, *FACTS))} FROM entries LEFT JOIN facts USING (number)",
+    2: f"SELECT {', '.join((*NAMES, *chain.FACTS))} FROM entries LEFT JOIN facts USING (number)",
 }
 """By schema; what is not there is as in 2."""
 
@@ -474,8 +447,8 @@ _ROWS = {
 def read_content(db: sqlite3.Connection, path: str) -> str:
     """The terms as they are hashed."""
     rows = db.execute("SELECT content FROM terms LIMIT 2").fetchall()
-    if len(rows) != 1 or not isinstance(rows[0][0], str) or len(rows[0][0]) > LONGEST_TERMS:
-        raise damage_error(path, "its terms cannot be read")
+    if len(rows) != 1 or not isinstance(rows[0][0], str) or len(rows[0][0]) > chain.LONGEST_TERMS:
+        raise chain.damage_error(path, "its terms cannot be read")
     return rows[0][0]
 
 
@@ -488,18 +461,18 @@ def read_state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
     ((many, refunds),) = db.execute(f"SELECT count(*), count(refund_of) FROM entries INDEXED BY {INDEX}").fetchall()
     more_facts = "SELECT 1 FROM facts WHERE number > ? OR number < 1 LIMIT 1"
     if many != (rows[0].number if rows else 0) or (schema > 1 and db.execute(more_facts, (many,)).fetchall()):
-        raise damage_error(path, "entries are missing")
-    if (schema in (*CLOSED_BEFORE, CLOSED)) != any(row.kind in CLOSING for row in rows[:1]):
-        raise damage_error(path, "whether it was closed is not what its version number says")
+        raise chain.damage_error(path, "entries are missing")
+    if (schema in (*CLOSED_BEFORE, CLOSED)) != any(row.kind in chain.CLOSING for row in rows[:1]):
+        raise chain.damage_error(path, "whether it was closed is not what its version number says")
     if not rows:
         return origin.start
     last, charges = rows[0], many - refunds
-    if origin.terms.approval or last.kind in CLOSING:
+    if origin.terms.approval or last.kind in chain.CLOSING:
         ((charges,),) = db.execute("SELECT count(*) FROM entries WHERE kind = 'charge'").fetchall()
     if last.refund_of is not None:
         rows += read(db, path, "WHERE number = ?", last.refund_of)
     ends = {row.number: row for row in (*rows, *read(db, path, "WHERE number = 1"))}
-    neighbors = "" if last.kind in CLOSING else _neighbors(db, path)
+    neighbors = "" if last.kind in chain.CLOSING else _neighbors(db, path)
     return origin.state_at_end(ends, charges, path, neighbors)
 
 
@@ -508,7 +481,7 @@ def _neighbors(db: sqlite3.Connection, path: str) -> str:
     table = "neighbors" if schema_of(db) >= SCHEMA else _FIRST
     rows = db.execute(f"SELECT relation FROM {table} LIMIT 2").fetchall()
     if len(rows) > 1 or any(relation not in RELATIONS for (relation,) in rows):
-        raise damage_error(path, "the neighboring relation that it keeps to cannot be read")
+        raise chain.damage_error(path, "the neighboring relation that it keeps to cannot be read")
     return rows[0][0] if rows else ""
 
 
@@ -537,12 +510,12 @@ def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amoun
     head = entry.chain_hash(before.head)
     marks = ", ".join("?" * len(NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
-    db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in FACTS)))
+    db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in chain.FACTS)))
     if entry.relation and not before.neighbors:
         db.execute("INSERT INTO neighbors VALUES (?, ?)", (entry.number, entry.relation))
-    if entry.kind in CLOSING:
+    if entry.kind in chain.CLOSING:
         db.execute(f"PRAGMA user_version = {CLOSED}")
-    return state_after(replace(entry, hash=head), before.charges + (entry.kind == "charge"), before.neighbors)
+    return chain.state_after(replace(entry, hash=head), before.charges + (entry.kind == "charge"), before.neighbors)
 
 
 def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost: Amounts) -> int | None:
@@ -550,8 +523,8 @@ def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost
 
     One that was approved, if there is, and the newest of them. Requests of schema 2 state no cost, so they cover none.
     """
-    same = " AND ".join(f"{name} = ?" for name in (*WORDS, "who"))
-    words = (*(said[name] for name in WORDS), user_name())
+    same = " AND ".join(f"{name} = ?" for name in (*chain.WORDS, "who"))
+    words = (*(said[name] for name in chain.WORDS), user_name())
     entries = read(db, path, f"WHERE kind = 'request' AND {same} ORDER BY number DESC", *words)
     kinds = {entry.number: _kinds_of(db, entry.number) for entry in entries if cost.within(entry.amounts)}
     unused = [number for number, entered in kinds.items() if "charge" not in entered]
@@ -565,19 +538,14 @@ def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
     return {kind for (kind,) in db.execute(query, (request, request)).fetchall()}
 
 
-class SqliteStore(Store[Connection]):
+class SqliteStore(chain.Store[Connection]):
     """Reads and writes a file, each in one transaction in which the file is checked first."""
 
     __slots__ = ()
 
     def __init__(self, path: str, wait: float) -> None:
-        self.path, self.wait, self.tried = path, wait, None
+        self.path, self.name, self.wait, self.tried = path, os.path.basename(path), wait, None
         self.origin, self.seen = in_transaction(path, self._first_look, wait=wait)
-
-    @property
-    def name(self) -> str:
-        """The name of the file, without its folder."""
-        return os.path.basename(self.path)
 
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash."""
@@ -591,16 +559,16 @@ class SqliteStore(Store[Connection]):
     def check_whole(self) -> None:
         """Raise if SQLite finds the file's pages out of order."""
         if self._read(lambda db, _: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
-            raise damage_error(self.path, "its pages are not in order")
+            raise chain.damage_error(self.path, "its pages are not in order")
 
-    def _read(self, work: Callable[[Connection, State], Found]) -> Found:
+    def _read(self, work: Callable[[Connection, State], chain.Found]) -> chain.Found:
         return in_transaction(self.path, lambda db: work(db, self._check(db)), wait=self.wait)
 
-    def _write(self, work: Write[Connection], *, number: int = 0, closed: bool = False) -> State:
+    def _write(self, work: chain.Write[Connection], *, number: int = 0, closed: bool = False) -> State:
         def write(db: Connection) -> State:
             before = self._check(db)
             if not closed:
-                check_open(self.path, before)
+                chain.check_open(self.path, before)
             return work(db, before)
 
         after = in_transaction(self.path, write, write=True, wait=self.wait)
@@ -610,7 +578,7 @@ class SqliteStore(Store[Connection]):
     def _rows(self, db: Connection, first: int, last: int) -> list[LedgerEntry]:
         return read(db, self.path, "WHERE number BETWEEN ? AND ? ORDER BY number", first, last)
 
-    def _charge(self, db: Connection, before: State, cost: Amounts, said: Words) -> Charged:
+    def _charge(self, db: Connection, before: State, cost: Amounts, said: chain.Words) -> chain.Charged:
         """Write a charge; in a ledger with approval its request, if there is none that was approved."""
         terms, request = self.origin.terms, None
         if terms.approval:
@@ -631,7 +599,7 @@ class SqliteStore(Store[Connection]):
             raise ValueError(MISTAKES["SL006"])
         if not (back.epsilon or back.curve):
             return before
-        noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in WORDS}
+        noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in chain.WORDS}
         noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
         return append(db, before, back, (before.total - back).where(self.origin.terms.limits), **noted)
 
@@ -643,13 +611,18 @@ class SqliteStore(Store[Connection]):
             raise ValueError(MISTAKES["SL009"].format(number=request))
         if rows[0].who == user_name():
             raise ValueError(MISTAKES["SL010"].format(number=request))
-        texts: dict[str, Any] = {name: getattr(rows[0], name) for name in WORDS if name != "refundable"}
+        texts: dict[str, Any] = {name: getattr(rows[0], name) for name in chain.WORDS if name != "refundable"}
         noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": request}
         return append(db, before, ZERO, before.total, **texts, **noted)
 
     def _close(self, db: Connection, before: State, kind: str, reason: str, target: str) -> State:
         """An older version refuses the file from then on."""
-        noted: dict[str, Any] = {**dict.fromkeys(WORDS, ""), "purpose": reason, "source": target, "refund_of": None}
+        noted: dict[str, Any] = {
+            **dict.fromkeys(chain.WORDS, ""),
+            "purpose": reason,
+            "source": target,
+            "refund_of": None,
+        }
         return append(db, before, ZERO, before.total, kind=kind, **noted)
 
     def _first_look(self, db: Connection) -> tuple[Origin, State]:
@@ -661,6 +634,8 @@ class SqliteStore(Store[Connection]):
         """Where the file stands, if it is still the one that was opened and has not gone back since."""
         seen = self.seen
         check_schema(db, self.path)
-        self._check_same(digest(read_content(db, self.path)) == self.origin.hash, not seen.number or holds(db, seen))
+        self._check_same(
+            chain.digest(read_content(db, self.path)) == self.origin.hash, not seen.number or holds(db, seen)
+        )
         self.seen = state = read_state(db, self.origin, self.path)
         return state

@@ -28,14 +28,6 @@ from shortlist.mechanisms.threshold import *
 from shortlist.mechanisms.unknown_domain import *
 from shortlist.mechanisms.values import *
 
-__all__ = ["Mechanism"]
-__all__ += gaps.__all__
-__all__ += lists.__all__
-__all__ += partition.__all__
-__all__ += quantiles.__all__
-__all__ += race.__all__
-__all__ += sets.__all__
-__all__ += stable.__all__
-__all__ += threshold.__all__
-__all__ += unknown_domain.__all__
-__all__ += values.__all__
+FAMILIES = (gaps, lists, partition, quantiles, race, sets, stable, threshold, unknown_domain, values)
+
+__all__ = ["Mechanism", *(name for family in FAMILIES for name in family.__all__)]

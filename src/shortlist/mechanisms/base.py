@@ -10,16 +10,16 @@ import math
 import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist._runtime import kind_of_words, refuse_changes, replace_fields, set_fields
+from shortlist._runtime import kind_of_words, present, refuse_changes, replace_fields, set_fields
 from shortlist._text import about, ordinal
 from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import number
@@ -55,7 +55,11 @@ def check_source(rng: object) -> Source:
 
 
 def check_budget(
-    epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
+    epsilon: float | None,
+    budget: Guarantee | None,
+    scale: float | None = None,
+    rounds: int = 1,
+    example: str = "$epsilon=1.0",
 ) -> Budget:
     """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same,
     as `dataclasses.replace` does.
@@ -71,7 +75,7 @@ def check_budget(
         return short
     if (epsilon is None) == (budget is None):
         both = "" if budget is None else "; dataclasses.replace takes $budget=PureDP(1.0)"
-        raise bad_type(f"give either $epsilon= or $budget=, for example $epsilon=1.0{both}")
+        raise bad_type(f"give either $epsilon= or $budget=, for example {example}{both}")
     if not isinstance(budget, PureDP | ZCDP | ApproxDP):
         raise bad_type("$budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example $budget=PureDP(1.0)")
     return plain_budget(budget)
@@ -98,15 +102,11 @@ def check_pure_budget(
 
 def check_k(k: object) -> int:
     """A whole number of items, 1 or more."""
-    return _check_whole("k", k, "k=10")
+    return check_whole("k", k, "k=10")
 
 
-def check_draws(draws: object) -> int:
-    """A whole number of draws, 1 or more."""
-    return _check_whole("draws", draws, "draws=1000")
-
-
-def _check_whole(name: str, value: object, example: str) -> int:
+def check_whole(name: str, value: object, example: str) -> int:
+    """A whole number, 1 or more."""
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
@@ -118,18 +118,30 @@ def _check_whole(name: str, value: object, example: str) -> int:
     return number
 
 
-def check_weights(name: str, weights: object) -> list[Fraction]:
+def check_weights(name: str, weights: object) -> tuple[Fraction, ...]:
     """Public positive numbers, exactly as given."""
     if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
         raise bad_type(f"${name} must be one positive number for each candidate: write ${name}=[1, 2, 1], for example")
-    return [_check_weight(name, one) for one in weights]
+    plain = [one.item() if isinstance(one, np.generic) else one for one in weights]
+    if any(isinstance(one, bool) or not isinstance(one, int | float | Fraction) for one in plain) or not all(
+        0 < one < math.inf for one in plain
+    ):
+        raise bad_value(f"${name} must be positive numbers: write ${name}=[1, 2, 1], for example")
+    return tuple(map(Fraction, plain))
 
 
-def _check_weight(name: str, weight: object) -> Fraction:
-    plain = weight.item() if isinstance(weight, np.generic) else weight
-    if isinstance(plain, int | float | Fraction) and not isinstance(plain, bool) and 0 < plain < math.inf:
-        return Fraction(plain)
-    raise bad_value(f"${name} must be positive numbers: write ${name}=[1, 2, 1], for example")
+def check_share(name: str, share: object, *, zero: bool = True) -> Fraction | float:
+    """A number from 0 (not 0 itself, if not `zero`) to 1, exactly as given; numbers of numpy as Python's own."""
+    plain = share.item() if isinstance(share, np.integer | np.floating) else share
+    if (
+        isinstance(plain, int | float | Fraction)
+        and not isinstance(plain, bool)
+        and 0 <= plain <= 1
+        and (plain or zero)
+    ):
+        return plain
+    room = "between 0 and 1" if zero else "above 0 and at most 1"
+    raise ValueError(f"{name} must be a number {room}, for example {name}=0.5")
 
 
 def check_threshold(threshold: object) -> int | float:
@@ -175,12 +187,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > scores._size:
         raise bad_value(f"$k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if scores.numbered and scores._numbers.dtype.kind == "f":
-        short, values = k, scores._numbers
-        for start in range(0, len(values), 1 << 16):  # no further than needed
-            short -= int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
-            if short <= 0:
-                return
+    if k > scores._choosable:
         raise bad_value(f"$k={k} is more than the candidates that may be chosen (those above -inf)")
 
 
@@ -242,16 +249,12 @@ def bar_in_words(offset: float, rank: int) -> str:
     return f"{about(offset)} people above the {ordinal(rank)}"
 
 
-def check_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
+def check_delta_budget(
+    epsilon: float | None, delta: float | None, budget: Guarantee | None, *, below: float = 1.0
+) -> DeltaBudget:
     """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
-    example = "write $epsilon=1.0, $delta=1e-6, or $budget=ZCDP(rho=0.05, delta=1e-6)"
-    if (epsilon is None) == (budget is None):
-        both = "" if budget is None else "; dataclasses.replace takes $budget=ApproxDP(1.0, 1e-6)"
-        raise bad_type(f"give either $epsilon= and $delta=, or $budget=: {example}{both}")
-    budget = PureDP(epsilon) if epsilon is not None else budget
-    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
-        raise bad_type(f"$budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
-    budget = plain_budget(budget)
+    example = "$epsilon=1.0, $delta=1e-6, or $budget=ZCDP(rho=0.05, delta=1e-6)"
+    budget = check_budget(epsilon, budget, example=example)
     if delta is not None:
         own = getattr(budget, "delta", 0.0)
         if own not in (0.0, delta):
@@ -261,21 +264,15 @@ def check_delta_budget(epsilon: float | None, delta: float | None, budget: Guara
     if isinstance(budget, PureDP) or budget.delta == 0:
         raise bad_value(
             "without a delta no name can be released here: a name that one person brought would tell of that person. "
-            f"{example[0].upper()}{example[1:]}"
+            f"Write {example}"
         )
     if budget.delta < LEAST_DELTA:
         raise bad_value("delta is too small to be shared by the parts that need it: write $delta=1e-6, for example")
     if (budget.rho if isinstance(budget, ZCDP) else budget.epsilon) == 0:
         raise bad_value("the budget must be greater than 0, for example $epsilon=1.0")
-    return budget
-
-
-def check_small_delta(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
-    """The same, with a delta below 1/2."""
-    checked = check_delta_budget(epsilon, delta, budget)
-    if checked.delta >= 0.5:
+    if budget.delta >= below:
         raise bad_value("$delta must be below 1/2: write $delta=1e-6, for example")
-    return checked
+    return budget
 
 
 def check_limit(limit: object, least: int) -> int:
@@ -283,17 +280,13 @@ def check_limit(limit: object, least: int) -> int:
     try:
         number = check_k(limit)
     except (TypeError, ValueError):
-        raise _limit_error(least) from None
+        number = 0
     if not least <= number <= LARGEST_LIMIT:
-        raise _limit_error(least)
+        raise bad_value(
+            f"$limit must be a whole number from {least} (no fewer than k) to 2^31 - 1, chosen without a look at the "
+            f"data: write $limit={2 * least}, for example"
+        )
     return number
-
-
-def _limit_error(least: int) -> ValueError:
-    return bad_value(
-        f"$limit must be a whole number from {least} (no fewer than k) to 2^31 - 1, chosen without a look at the data: "
-        f"write $limit={2 * least}, for example"
-    )
 
 
 def check_counts(scores: Scores) -> None:
@@ -405,17 +398,19 @@ def ledger_note(source: str, *, largest: bool = True, secure: bool = True, said:
     return "; ".join(filter(None, facts))
 
 
-def record_of(mechanism: object, words: Iterable[str]) -> str:
-    """A mechanism with these of its parameters, as it stands in records."""
-    return f"{type(mechanism).__qualname__}({', '.join(f'{word}={getattr(mechanism, word)!r}' for word in words)})"
-
-
 def source_of(scores: Scores) -> str:
     """The table and its columns; of numbers that no table is known of, how far one person moves them, as was said."""
     return (
         scores._source
         or f"numbers in memory, sensitivity {scores.sensitivity!r}{', monotone' if scores.monotone else ''}"
     )
+
+
+def by_score(scores: Scores) -> Indices:
+    """Where the labels stand among public scores, by their places among the weights."""
+    weights = present(scores._weights)
+    where = {label: place for place, label in enumerate(scores.labels)}
+    return np.array([where[label] for label in weights.names(range(int(weights.sizes.sum())))], np.int64)
 
 
 def refund(reservation: Reservation, charge: Guarantee) -> None:
@@ -463,24 +458,16 @@ class Draws:
     indices: Indices
     """The positions of the winners, best first (or sorted, if the order is not released); -1 where there are fewer."""
     reals: Floats | None = None
-    """Gaps or values, in the order of a release: exact numbers, rounded down to a grid; NaN where there are fewer.
-
-    The grid is a power of two about 2^-20 times the scale of the noise: fine for study, and fast.
-    """
+    """Gaps and then values, in the order of a release; NaN where there are fewer."""
     chosen: Indices | None = None
     """What else was chosen, in whole numbers: a rank, a branch, which way it went."""
 
-    @classmethod
-    def of_rows(cls, rows: Iterable[tuple[Indices, Floats]]) -> Draws:
-        """Positions and reals that were drawn some rows at a time."""
-        positions, reals = zip(*rows, strict=True)
-        return cls(np.concatenate(positions), np.concatenate(reals))
 
-    def undo_negation(self, scores: Scores, first: int = 0) -> Draws:
-        """With reals from this column on as values of the scores themselves, where these were negated."""
-        if not scores._negated or self.reals is None:
-            return self
-        return replace(self, reals=np.column_stack([self.reals[:, :first], 0.0 - self.reals[:, first:]]))
+def pad(rows: Iterable[Sequence[float] | None], nothing: float, least: int = 0) -> Floats:
+    """Rows of any length as a table, at least so wide; `nothing` where they are shorter."""
+    full = [row or () for row in rows]
+    width = max(least, *map(len, full))
+    return np.array([[*row, *[nothing] * (width - len(row))] for row in full], np.float64)
 
 
 class Mechanism(ABC):
@@ -520,10 +507,13 @@ class Mechanism(ABC):
         """Whether this one does: `exchangeable`, unless its parameters tell candidates apart."""
         return self.exchangeable
 
+    title: ClassVar[str]
+    """`name`, with parameters in braces."""
+
     @property
-    @abstractmethod
     def name(self) -> str:
         """The mechanism in a few words, for the record."""
+        return self.title.format(self)
 
     @property
     @abstractmethod
@@ -541,9 +531,9 @@ class Mechanism(ABC):
         return ()
 
     @property
-    @abstractmethod
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
+        return True
 
     def _question(self, scores: object, question: QuestionOptions) -> Scores:
         """The question, from what the caller passed."""
@@ -561,6 +551,25 @@ class Mechanism(ABC):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
 
+    def _way(self, outcome: Outcome) -> Sequence[int] | None:
+        """What else was chosen, for `Draws.chosen`."""
+        return None
+
+    def _draw_many(self, scores: Scores, draws: int, source: Source) -> Indices | Draws:
+        """Draw one after the other; at once where that is far faster, and what is drawn is positions alone."""
+        with np.errstate(all="ignore"):
+            outcomes = [self._draw(scores, source) for _ in range(draws)]
+        names = by_score(scores) if any(one.by_weight for one in outcomes) else ()
+        rows = [[names[i] for i in one.indices or ()] if one.by_weight else one.indices or () for one in outcomes]
+        size = getattr(self, "k", None) or 1
+        indices = pad(rows if self.ordered else map(sorted, rows), -1, size).astype(np.int64)
+        extras = [undo_negation(one.extras) if scores._negated else one.extras for one in outcomes]
+        columns = ([one.gaps for one in extras], [one.values for one in extras])
+        reals = [pad(column, np.nan, size) for column in columns if any(one is not None for one in column)]
+        ways = [way for one in outcomes if (way := self._way(one)) is not None]
+        chosen = pad(ways, -1).astype(np.int64) if ways else None
+        return Draws(indices, np.hstack(reals) if reals else None, chosen) if reals or ways else indices
+
     def _final_charge(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
         return self.charge if outcome.extras.kept is None else outcome.extras.kept
@@ -570,15 +579,15 @@ class Mechanism(ABC):
         """A question about public scores, for exact laws and repeated draws."""
         scores = self._question(scores, question)
         check_public_scores(scores)
-        self._check_turned(scores)
-        self._check(scores)
+        self._accept(scores)
         return scores
 
     @final
-    def _check_turned(self, scores: Scores) -> None:
-        """Refuse negated scores where they mean nothing."""
+    def _accept(self, scores: Scores) -> None:
+        """Refuse a question that does not fit, and negated scores where they mean nothing: from public facts alone."""
         if scores._negated and self.largest_only:
             raise bad_value(f"{self.name} is about the largest scores alone: leave $largest=False out")
+        self._check(scores)
 
     @final
     def _reserve(
@@ -620,17 +629,22 @@ class Mechanism(ABC):
         scores = self._question(scores, question)
         source = check_source(rng)
         check_ledger(ledger)
-        cost, reservation = self._price(scores), None
-        if ledger is not None:
-            note = ledger_note(source_of(scores), largest=not scores._negated, secure=source.secure)
-            reservation = self._reserve(ledger, cost, purpose, f"{scores.unit} ({scores.neighbours})", note)
+        cost, unit = self._price(scores), f"{scores.unit} ({scores.neighbours})"
+        note = ledger_note(source_of(scores), largest=not scores._negated, secure=source.secure)
+        reservation = self._reserve(ledger, cost, purpose, unit, note)
         return self._sample_and_release(scores, source, reservation, cost)
 
-    @abstractmethod
+    @final
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices | Draws:
-        """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
+    ) -> Any:
+        """So many independent draws, for study and audit of public scores: nothing is booked.
+
+        An array of positions, a row for each draw: best first, or sorted if the order is not released, and -1 where
+        there are fewer. Of mechanisms that release more it is `Draws`, of a single winner or a rank one number each.
+        """
+        scores, source = self._validate_public(scores, question), check_source(rng)
+        return self._draw_many(scores, check_whole("draws", draws, "draws=1000"), source)
 
     @final
     def _price(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
@@ -640,9 +654,7 @@ class Mechanism(ABC):
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
             )
-        if scores._negated:
-            self._check_turned(scores)
-        self._check(scores)
+        self._accept(scores)
         return self._privacy_cost(scores)
 
     @final
@@ -710,6 +722,16 @@ class Budgeted(Mechanism, Generic[Paid]):
 
     budget: Guarantee
 
+    later: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Parameters that came later: `repr` shows them where one of a group was given, so that older records stay true."""
+
+    def __repr__(self) -> str:
+        words = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        defaults = {one.name: one.default for one in fields(self)}  # type: ignore[arg-type]
+        hidden = {name for group in self.later if all(words[n] == defaults[n] for n in group) for name in group}
+        shown = (f"{name}={value!r}" for name, value in words.items() if name not in hidden)
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
     @property
     def guarantee(self) -> Paid:
         """What one person is promised: the budget."""
@@ -731,10 +753,6 @@ class Budgeted(Mechanism, Generic[Paid]):
         number: float = getattr(self.budget, name)
         return number
 
-    def _pay(self, budget: Paid) -> None:
-        """Keep a budget that was checked, in a mechanism that is being made."""
-        object.__setattr__(self, "budget", budget)
-
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def mechanism_class(cls: Described) -> Described:
@@ -743,7 +761,7 @@ def mechanism_class(cls: Described) -> Described:
     What was written in short is not kept, so equality, repr, pickles and `dataclasses.replace` see what was meant, and
     `epsilon` is that of the budget.
     """
-    record: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    record: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False)(cls)
     short = SHORT_FORMS & record.__dataclass_fields__.keys() - {one.name for one in fields(record)}
     for name in short:
         del record.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget

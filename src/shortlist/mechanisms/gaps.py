@@ -8,25 +8,26 @@ from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats
+from shortlist._runtime import set_fields
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import ChainedGaps, best_linear, margin_with_gaps
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from shortlist.exact.reals import to_float
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import NoisyRace
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, PureDP, calibrate
 from shortlist.release import Extras, type_key
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Rows, Work
+from shortlist.sampling.race import Work
 from shortlist.sampling.stable import lead_of
-from shortlist.sampling.thresholds import add_noise, add_noise_to_rows
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.sampling.thresholds import add_noise
+from shortlist.scores import Scores
 
 __all__ = ["ExponentialWithGap", "GumbelTopKValues", "MeasuredTopK", "TopKWithGaps"]
 
@@ -54,25 +55,14 @@ class GapRace(NoisyRace[PureDP]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def _check_words(self, what: str, epsilon: float | None, scale: float | None = None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_pure_budget(what, epsilon, self.budget, scale, self.k))
+        set_fields(self, k=base.check_k(self.k))
+        set_fields(self, budget=base.check_pure_budget(what, epsilon, self.budget, scale, self.k))
         check_gap_noise(self.noise)
         base.check_work(self.work)
 
     @property
     def _kind(self) -> Noise:
         return check_gap_noise(self.noise)
-
-    def _check(self, scores: Scores) -> None:
-        """k winners and one loser must be there: the number of candidates is public."""
-        super()._check(scores)
-        try:
-            base.check_known_candidates(scores, self.k + 1)
-        except ValueError:
-            raise bad_value(
-                f"$k={self.k} gaps need {self.k + 1} candidates, the last gap being the lead over the best loser; "
-                "choose a smaller k"
-            ) from None
 
 
 @base.mechanism_class
@@ -110,28 +100,18 @@ class TopKWithGaps(GapRace):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
+    title: ClassVar[str] = "top-{0.k} with gaps and {0.noise} noise"
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
         self._check_words("top-k with gaps", epsilon, scale)
-
-    @property
-    def name(self) -> str:
-        return f"top-{self.k} with gaps and {self.noise} noise"
 
     def _scale(self, scores: Scores) -> Fraction:
         return selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         finish, scale = self._race(scores, source), self._scale(scores)
-        extras = Extras(gaps=finish.gaps(), evidence=ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
+        extras = Extras(gaps=finish.gaps(), evidence=estimates.ChainedGaps(DEVIATIONS[self.noise] * to_float(scale)))
         return base.Outcome(finish.indices[: self.k].tolist(), extras)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        races = self._rows(self._validate_public(scores, question), draws, base.check_source(rng))
-        return base.Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
 
 @base.mechanism_class
@@ -173,20 +153,13 @@ class MeasuredTopK(GapRace):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
+    title: ClassVar[str] = "measured top-{0.k} with gaps and {0.noise} noise"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("theta",),)
 
     def __post_init__(self, epsilon: float | None) -> None:
         self._check_words("measured top-k", epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
-
-    def __repr__(self) -> str:
-        """As of every mechanism; another share than half stands in it, so that older records read as they did."""
-        words = ["k", "budget", "noise", *["theta"] * (self.theta != 0.5), "work"]
-        return base.record_of(self, words)
-
-    @property
-    def name(self) -> str:
-        return f"measured top-{self.k} with gaps and {self.noise} noise"
 
     def _scale(self, scores: Scores) -> Fraction:
         return self._scales(scores)[0]
@@ -210,45 +183,21 @@ class MeasuredTopK(GapRace):
         measurements = [
             add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
         ]
-        values = best_linear(measurements, gaps, self._ratio(scores))
-        margins = [margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
+        ratio = (selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2  # of the variances
+        values = estimates.best_linear(measurements, gaps, float(ratio))
+        margins = [estimates.margin_with_gaps(self.k, scale, selection, self.noise)] * self.k
         return base.Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
-
-    def _ratio(self, scores: Scores) -> float:
-        """The variance of the noise that selects, in units of that which measures."""
-        selection, scale = self._scales(scores)
-        return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and reals of independent draws, one row each, for study and audit of public scores.
-
-        The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
-        """
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        scale, numbers, ratio = self._scales(scores)[1], scores.values, self._ratio(scores)
-
-        def read(rows: Rows) -> tuple[Indices, Floats]:
-            indices, gaps = rows.indices[:, : self.k], rows.gaps()
-            measurements = add_noise_to_rows(numbers[indices], scale=scale, noise=LAPLACE, source=source)
-            values = best_linear(list(measurements.T), list(gaps.T), ratio)
-            return indices, np.column_stack([gaps, *values])
-
-        rows = base.Draws.of_rows(map(read, self._rows(scores, draws, source)))
-        return rows.undo_negation(scores, first=self.k)
 
 
 def check_gap_noise(noise: object) -> Noise:
     """A noise by its name, if gaps under it are proved."""
-    kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
-    if not isinstance(noise, str) or noise not in kinds:
+    if not isinstance(noise, str) or noise not in DEVIATIONS:
         raise ValueError(
             'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
             "among it, the gap to the best loser is not covered by the proof. For whole gaps round gaps of exponential "
             "noise down"
         )
-    return kinds[noise]
+    return base.check_noise(noise)
 
 
 def selection_scale(scores: Scores, k: int, epsilon: Fraction) -> Fraction:
@@ -317,18 +266,16 @@ class ExponentialWithGap(NoisyRace[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("winner",),)
     losers: ClassVar[int] = 1
+    _kind: ClassVar[Noise] = GUMBEL
 
     probabilities = utility.winner_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        self._pay(base.check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale))
+        budget = base.check_pure_budget("the exponential mechanism with gap", epsilon, self.budget, scale)
+        set_fields(self, budget=budget)
         base.check_work(self.work)
-
-    def __repr__(self) -> str:
-        """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
-        words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
-        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -338,16 +285,8 @@ class ExponentialWithGap(NoisyRace[PureDP]):
     def is_permutation_invariant(self) -> bool:
         return self.winner is None
 
-    @property
-    def _kind(self) -> Noise:
-        return GUMBEL
-
     def _check(self, scores: Scores) -> None:
-        base.check_known_candidates(scores, 1)
-        try:
-            base.check_known_candidates(scores, 2)
-        except ValueError:
-            raise ValueError("a gap needs two candidates; with one there is nothing to choose") from None
+        NoisyRace._check(self, scores)
         if self.winner is not None:
             self._place(scores)
 
@@ -374,17 +313,6 @@ class ExponentialWithGap(NoisyRace[PureDP]):
         finish = self._race(scores, source)
         gaps = finish.gaps()
         return base.Outcome([int(finish.indices[0])], Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale)), (NOTE,))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        if self.winner is not None:
-            place, scale = self._place(scores), self._scale(scores)
-            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(base.check_draws(draws))]
-            return base.Draws(np.full((len(gaps), 1), place), np.array(gaps))
-        return base.Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in self._rows(scores, draws, source))
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:
@@ -435,45 +363,41 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
+    title: ClassVar[str] = "Gumbel top-{0.k} with values"
+
+    _kind: ClassVar[Noise] = GUMBEL
 
     probabilities = utility.probabilities
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, mu: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
+        k, budget = base.check_k(self.k), self.budget
         base.check_work(self.work)
         if mu is not None:
-            if self.budget is not None:
+            if budget is not None:
                 raise bad_type("mu= says what it costs: leave $budget= out, or leave mu= out")
-            self._pay(GumbelDP(mu, self.k, monotone=False))
-        elif isinstance(self.budget, GumbelDP):
-            if self.budget.k != self.k:
-                raise bad_value(f"$budget is for $k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
-            self._pay(GumbelDP(self.budget.mu, self.k, monotone=False))
-        elif not isinstance(self.budget, ApproxDP):
+            budget = GumbelDP(mu, k, monotone=False)
+        elif isinstance(budget, GumbelDP):
+            if budget.k != k:
+                raise bad_value(f"$budget is for $k={budget.k} values: write GumbelDP(mu, k={k}), or mu=")
+            budget = GumbelDP(budget.mu, k, monotone=False)
+        elif isinstance(budget, ApproxDP):
+            budget = base.plain_budget(budget)
+        else:
             raise bad_type(
                 "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
                 "write $budget=ApproxDP(epsilon, delta)"
             )
-        else:
-            self._pay(base.plain_budget(self.budget))
-
-    @property
-    def name(self) -> str:
-        return f"Gumbel top-{self.k} with values"
-
-    @property
-    def _kind(self) -> Noise:
-        return GUMBEL
-
-    def _scale(self, scores: Scores) -> Fraction:
-        return self.scale(scores)
+        set_fields(self, k=k, budget=budget)
 
     def scale(self, scores: Scores) -> Fraction:
         """gamma = Delta / mu, a public number: it depends on the sensitivity and not on the values."""
         budget = self.budget
         mu = budget.mu if isinstance(budget, GumbelDP) else largest_mu(self.k, budget, scores.monotone)
         return scores.largest_sensitivity / Fraction(mu)
+
+    def _scale(self, scores: Scores) -> Fraction:
+        return self.scale(scores)
 
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         if not isinstance(self.budget, GumbelDP):
@@ -487,14 +411,6 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         soft_max = values[0] - to_float(Fraction(EULER) * self.scale(scores))
         note = GUMBEL_VALUES_NOTE.replace("max", "min") if scores._negated else GUMBEL_VALUES_NOTE
         return base.Outcome(finish.indices.tolist(), Extras(values=values, soft_max=soft_max), (note,))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        races = self._rows(scores, draws, base.check_source(rng))
-        return base.Draws.of_rows((rows.indices, rows.values()) for rows in races).undo_negation(scores)
 
 
 @lru_cache

@@ -6,14 +6,13 @@ import math
 from abc import abstractmethod
 from dataclasses import InitVar, dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.reals import ball
+from shortlist.exact.reals import Uniform, ball
 from shortlist.exact.sequences import Junk, Ladder, coarse_ladder, junk_of, ladder
 from shortlist.exact.subsets import Order
 from shortlist.mechanisms import base, utility
@@ -29,7 +28,7 @@ from shortlist.mechanisms.sets import (
     round_beside_switch,
 )
 from shortlist.privacy import ZCDP, Guarantee
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.sets import LIST_SLOPE as SLOPE
 from shortlist.sampling.sets import ListSwitch, SequenceRace, Sequences, list_switch, sequence_envelope
 from shortlist.sampling.subsets import GuardArrivalTime
@@ -41,9 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["GuardedListTopK", "JointTopK", "OrderedCanonicalTopK"]
 
 
-def _ladder(scores: Scores, k: int, rate: Fraction, *, gap: bool, once: bool) -> tuple[Ladder, Indices | Order]:
-    """Return the ladder of all lists and the candidates by rank; for one draw only the best are sorted."""
-    steps = coarse_ladder(scores._numbers, k, rate, gap=gap) if once else None
+def _ladder(scores: Scores, k: int, rate: Fraction, *, gap: bool) -> tuple[Ladder, Indices | Order]:
+    """Return the ladder of all lists, for one draw, and the candidates by rank: only the best are sorted."""
+    steps = coarse_ladder(scores._numbers, k, rate, gap=gap)
     if steps is not None and steps.best is not None:
         return steps, steps.best.order
     return ladder(scores._numbers, k, gap=gap)
@@ -67,34 +66,17 @@ class BestList(BestOf):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(1, self._kind, self.guarantee)
-
-    @property
-    def ordered(self) -> bool:
-        return True
+        return charge_of_rounds(1, self._kind.bounded_range, self.guarantee)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / (2 R), exactly: the loss moves by R either way."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
 
-    def _race(self, scores: Scores, *, once: bool = False) -> tuple[Sequences | SequenceRace, Indices | Order]:
-        """(the race of all lists of ranks, the candidate at each rank)."""
-        steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=self.gap, once=once)
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=self.gap)
         rate = self._rate(scores) * steps.unit
         race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
-        return race, candidates
-
-    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        race, candidates = self._race(scores, once=True)
-        return base.Outcome(candidates[np.array(race.draw(source))].tolist())
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores."""
-        race, candidates = self._race(self._validate_public(scores, question))
-        rows: Indices = candidates[np.array(race.draw_many(base.check_source(rng), base.check_draws(draws)))]
-        return rows
+        return base.Outcome(candidates[np.array(race.draw(WordStream(source)))].tolist())
 
 
 @base.mechanism_class
@@ -123,15 +105,9 @@ class JointTopK(BestList):
     budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
+    title: ClassVar[str] = "joint top-{0.k}"
     gap: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        return f"joint top-{self.k}"
-
-    @property
-    def _kind(self) -> Noise:
-        return GUMBEL
+    _kind: ClassVar[Noise] = GUMBEL
 
 
 @base.mechanism_class
@@ -167,6 +143,7 @@ class OrderedCanonicalTopK(BestList):
     noise: str | Noise | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/ordered-canonical.md#proof"
+    title: ClassVar[str] = "ordered canonical top-{0.k} with {0._kind.name} noise"
     gap: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -175,10 +152,6 @@ class OrderedCanonicalTopK(BestList):
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
         base.check_noise_keeps(kind, self.guarantee)
-
-    @property
-    def name(self) -> str:
-        return f"ordered canonical top-{self.k} with {self._kind.name} noise"
 
     @property
     def _kind(self) -> Noise:
@@ -218,14 +191,7 @@ class GuardedListTopK(Guarded):
     budget: Guarantee = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
-
-    @property
-    def name(self) -> str:
-        return f"guarded list of {self.k}"
-
-    @property
-    def ordered(self) -> bool:
-        return True
+    title: ClassVar[str] = "guarded list of {0.k}"
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
@@ -256,9 +222,8 @@ class GuardedListTopK(Guarded):
         budget = self.guarantee
         return is_guarded(self.k, d) and (isinstance(budget, ZCDP) or budget.epsilon > 0)
 
-    def _run(self, scores: Scores, *, once: bool = False) -> ListRace:
-        """Whatever depends on the scores alone, done once."""
-        steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=True, once=once)
+    def _run(self, scores: Scores, steps: Ladder, candidates: Indices | Order) -> ListRace:
+        """Whatever depends on the scores alone, by their ladder and the candidate at each rank."""
         rate, d = self._rate(scores) * steps.unit, scores._choosable
         fallback = OneShot(self._one_shot(d)[0], self._one_shot_scale(scores, d))
         return ListRace(steps, rate, candidates, self._lists(steps, rate, d), fallback)
@@ -273,34 +238,16 @@ class GuardedListTopK(Guarded):
         return ListGuard(junk_of(steps, rate, junk_size(self.k)), SHARE, tau_of(self.k, d))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        run = self._run(scores, once=True)
+        run = self._run(scores, *_ladder(scores, self.k, self._rate(scores), gap=True))
         race = run.race()
-        places = None if race is None else race.draw(source)
+        places = None if race is None else race.draw(WordStream(source))
         if places is not None:
             return base.Outcome(run.candidates[np.array(places)].tolist(), CANONICAL)
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent draws, one row each, best first, for study and audit of public scores.
-
-        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
-        """
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        run, draws = self._run(scores), base.check_draws(draws)
-        race = run.race()
-        sequences = [None] * draws if race is None else race.draw_many(source, draws)
-        one_shot = np.array([one is None for one in sequences])
-        rows = np.empty((draws, self.k), np.int64)
-        ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
-        rows[~one_shot] = run.candidates[ranks]
-        rows[one_shot] = run.fallback.draw_many(scores.values, self.k, source, int(one_shot.sum()))
-        return base.Draws(rows, None, one_shot[:, None].astype(np.int64))
-
     def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
-        chance: float = utility.distribution(self, scores, question).lists.in_order()
+        chance: float = utility.distribution(self, scores, question).race.in_order()
         return chance
 
 
@@ -312,10 +259,10 @@ class ListGuard:
     a: Fraction
     tau: Fraction
 
-    def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """(lower, upper) bounds on v."""
-        junk = self.junk.finer if fine else self.junk
-        return junk.low + float(self.tau), junk.high + float(self.tau)
+    def arrival(self, clock: Uniform) -> GuardArrivalTime:
+        """When the guard arrives."""
+        low, high = self.junk.low + float(self.tau), self.junk.high + float(self.tau)
+        return GuardArrivalTime(low, high, self.exact, self.a, clock)
 
     def exact(self) -> arb:
         """v at the working precision."""
@@ -343,7 +290,7 @@ class ListRace:
             return Sequences(self.steps, self.rate)
         envelope = sequence_envelope(self.steps, self.rate)
         if isinstance(lists, ListGuard):
-            return SequenceRace(envelope, partial(GuardArrivalTime, lists, lists.a))
+            return SequenceRace(envelope, lists.arrival)
         return SequenceRace(envelope)
 
 

@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, check_flag, sort_rows
-from shortlist._runtime import lazy_import
+from shortlist._arrays import Floats, Indices, Values, check_flag
+from shortlist._runtime import lazy_import, present, set_fields
 from shortlist._text import about
 from shortlist.accounting.guarantees import count
 from shortlist.errors import bad_value
-from shortlist.estimates import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.geometric import PublicCoin, public_coin
 from shortlist.exact.noise import GAUSSIAN
 from shortlist.exact.reals import floor_to_float, to_float
@@ -24,6 +23,7 @@ from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, zcdp_bar
 from shortlist.mechanisms import base, unknown_domain, utility
 from shortlist.mechanisms.race import epsilon_of_a_round
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
@@ -57,46 +57,28 @@ class Recounted:
         return self._again(self.names(positions), self.most), self.most
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Capped sums by their distinct numbers, decreasing, and where each label stands among the scores."""
-
-    scores: Values
-    sizes: Indices
-    order: Indices | None
-
-    @classmethod
-    def of(cls, scores: Scores, cap: Cap) -> Column:
-        held = scores._weights if cap.weighted else scores._names
-        if held is not None:
-            return cls(held.scores, held.sizes, None)
-        values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
-        distinct, sizes = np.unique(values, return_counts=True)
-        return cls(distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable"))
-
-    def places(self, positions: Sequence[int] | Indices) -> list[int]:
-        where = np.asarray(positions, np.int64)
-        places: list[int] = (where if self.order is None else self.order[where]).tolist()
-        return places
-
-
-def by_score(scores: Scores) -> Indices:
-    """Where the labels stand among public scores, by their places among the weights; -1 for none."""
-    weights = scores._weights
-    assert weights is not None
-    where = {label: place for place, label in enumerate(scores.labels)}
-    return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
+def column_of(scores: Scores, cap: Cap) -> tuple[Values, Indices, Indices | None]:
+    """Capped sums by their distinct numbers, decreasing; how many have each; where each label stands in the scores."""
+    held = scores._weights if cap.weighted else scores._names
+    if held is not None:
+        return held.scores, held.sizes, None
+    values = np.maximum(scores._numbers.astype(np.int64), 0)  # an absent label counts 0, or below
+    distinct, sizes = np.unique(values, return_counts=True)
+    return distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable")
 
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._weights
-    assert held is not None
+    held = present(scores._weights)
     if isinstance(held, Recounted):
         return held.people(places)
     return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
 
 
+NEAR_THE_BAR = (
+    "near the bar: a name whose value is below {:.4g} is often seen only because its noise was high; such values are "
+    "too high on average"
+)
 SHARED_VOTES = "shared votes (1/sqrt(t) for each of a person's t names)"
 
 
@@ -154,14 +136,15 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        weighted = self.most is None if self.weighted is None else check_flag("weighted", self.weighted)
-        object.__setattr__(self, "weighted", weighted)
-        object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
-        object.__setattr__(self, "values", check_flag("values", self.values))
-        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
-        if self.k is not None:
-            object.__setattr__(self, "k", base.check_k(self.k))
+        set_fields(
+            self,
+            budget=base.check_delta_budget(epsilon, delta, self.budget, below=0.5),
+            weighted=self.most is None if self.weighted is None else check_flag("weighted", self.weighted),
+            most=count("most", MOST if self.most is None else self.most, LARGEST_MOST),
+            values=check_flag("values", self.values),
+            in_order=check_flag("in_order", self.in_order),
+            k=None if self.k is None else base.check_k(self.k),
+        )
 
     @property
     def name(self) -> str:
@@ -185,12 +168,11 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         """The standard deviation of the noise on a sum, in people. Public."""
         if self._coin is None:
             return float(self._bar.sigma)
-        return geometric_margin(self._coin.noises()[0]).error
+        return estimates.geometric_margin(self._coin.noises()[0]).error
 
     @property
     def _cap(self) -> Cap:
-        assert self.most is not None
-        return Cap(self.most, bool(self.weighted))
+        return Cap(present(self.most), bool(self.weighted))
 
     @property
     def _measures(self) -> bool:
@@ -222,10 +204,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
             return (GaussianKeys(self._bar, self._cap.unit),)
         return tuple(map(GeometricKeys, self._coin.noises()))
 
-    def _toss(self, draws: int, source: Source) -> Indices:
-        """Return which of the noises each draw has."""
-        return np.zeros(draws, np.int64) if self._coin is None else self._coin.tosses(draws, source).astype(np.int64)
-
     @property
     def fits_tables(self) -> bool:
         """Whether the bar is so low that some table could reach it: public."""
@@ -248,19 +226,21 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
-        column, noise = Column.of(scores, self._cap), self._noises()[int(self._toss(1, source)[0])]
-        names = draw_keys(column.scores, column.sizes, noise, source)
-        order = self._rank(names.sums.tolist(), source)
-        places = column.places(names.position[order])
+        noise = self._noises()[bool(self._coin and self._coin.toss(source))]
+        column, sizes, where = column_of(scores, self._cap)
+        positions, sums = draw_keys(column, sizes, noise, source)
+        order = self._rank(sums.tolist(), source)
+        ranks = positions[order]
+        places: list[int] = (ranks if where is None else where[ranks]).tolist()
         if self._measures:
             return self._measure(scores, places, source)
         words = self._words(float(noise.step * self._cap.grid))
         if not self.values:
             return base.Outcome(places, notes=(words,), by_weight=by_weight)
-        people = [float(step) for step in names.sums[order].tolist()]
+        people = [float(step) for step in sums[order].tolist()]
         margin = self._margin(noise)
         near = float(noise.step) + 2 * margin.error
-        notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
+        notes = (words, *([NEAR_THE_BAR.format(near)] if min(people, default=near) < near else []))
         return base.Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes, by_weight)
 
     def _rank(self, sums: Sequence[float] | Indices, source: Source) -> list[int]:
@@ -268,10 +248,10 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         order = sorted(shuffle(len(sums), WordStream(source)), key=lambda i: -sums[i])
         return order if self.k is None else order[: self.k]
 
-    def _margin(self, noise: KeyNoise) -> Margin:
+    def _margin(self, noise: KeyNoise) -> estimates.Margin:
         if isinstance(noise, GeometricKeys):
-            return geometric_margin(noise.noise)
-        return gaussian_margin(self._bar.sigma, self._cap.grid)
+            return estimates.geometric_margin(noise.noise)
+        return estimates.gaussian_margin(self._bar.sigma, self._cap.grid)
 
     def _measure(self, scores: Scores, places: list[int], source: Source) -> base.Outcome:
         """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
@@ -279,7 +259,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         deviation = self._measuring_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
         order = self._rank(counts, source)
-        margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
+        margins = [estimates.gaussian_margin(deviation, Fraction(1))] * len(order)
         fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
         notes = (self._words(self.bar), f"values are people who hold the name, measured afresh{fewer}")
         values = [float(counts[i]) for i in order]
@@ -287,8 +267,7 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _measuring_deviation(self, names: int) -> Fraction:
         """The deviation of the noise on counts that are measured, where one person may hold so many of the names."""
-        measured = self._bar.measured
-        assert measured is not None
+        measured = present(self._bar.measured)
         deviation = Fraction(math.sqrt(max(names, 1))) * measured
         while deviation**2 < names * measured**2:
             deviation = Fraction(math.nextafter(float(deviation), math.inf))
@@ -297,37 +276,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
     def _words(self, bar: float) -> str:
         kind = SHARED_VOTES if self.weighted else "people"
         return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
-
-        In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
-        """
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        column, side = Column.of(scores, self._cap), self._toss(count, source)
-        rows: list[tuple[Indices, Indices, Indices]] = []
-        for which, noise in enumerate(self._noises()):
-            ours = np.flatnonzero(side == which)
-            if len(ours):
-                names = draw_keys(column.scores, column.sizes, noise, source, len(ours))
-                places = np.array(column.places(names.position), np.int64)
-                if self.weighted and scores._weights is not None:
-                    places = by_score(scores)[places]
-                rows.append((ours[names.draw], places, names.sums))
-        draw, place, sums = map(np.concatenate, zip(*rows, strict=True))
-        key = source.words(len(draw))
-        ranks = self.ordered or self.k is not None
-        order = np.lexsort((key, -sums, draw)) if ranks else np.lexsort((place, draw))
-        draw, place, sums = draw[order], place[order], sums[order]
-        at = np.arange(len(draw)) - np.searchsorted(draw, draw)
-        few = at < (len(draw) if self.k is None else self.k)
-        width = max(1, int(at[few].max(initial=0)) + 1)
-        indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
-        indices[draw[few], at[few]] = place[few]
-        reals[draw[few], at[few]] = sums[few] * float(self._cap.grid)
-        return base.Draws(indices, reals if self.values else None) if self.ordered else base.Draws(sort_rows(indices))
 
     inclusion_probabilities = utility.inclusion_probabilities
     success_probability = utility.success_probability
@@ -346,14 +294,6 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
         recall: float = utility.distribution(self, scores, question).recall(top)
         return recall
-
-
-def near_the_bar(below: float) -> str:
-    """What is said where values may be too high, with a public number."""
-    return (
-        f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
-        "values are too high on average"
-    )
 
 
 SHARE = Fraction(1, 10)
@@ -519,25 +459,24 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     in_order: bool = False
 
     proof: ClassVar[str] = "docs/mechanisms/names-choice.md#proof"
+    title: ClassVar[str] = "top-{0.k} of names from the data, by a noisy choice"
     largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        if self.limit is not None:
-            object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
-        if self.most is not None:
-            object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
-        object.__setattr__(self, "in_order", check_flag("in_order", self.in_order))
+        k = base.check_k(self.k)
+        set_fields(
+            self,
+            k=k,
+            budget=base.check_delta_budget(epsilon, delta, self.budget, below=0.5),
+            limit=None if self.limit is None else base.check_limit(self.limit, k),
+            most=None if self.most is None else count("most", self.most, LARGEST_MOST),
+            in_order=check_flag("in_order", self.in_order),
+        )
         share(self.guarantee)
         keys = self.most is not None and self.limit is None
         if not (keys or (limits(self.k, self.limit) and not self.in_order)):
             raise ValueError("there is nothing to choose from here but a list: LimitedDomainTopK makes it, for less")
-
-    @property
-    def name(self) -> str:
-        return f"top-{self.k} of names from the data, by a noisy choice"
 
     @property
     def ordered(self) -> bool:
@@ -549,15 +488,22 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
         return share(self.guarantee)[0]
 
     @property
+    @lru_cache  # noqa: B019 (of equal mechanisms they are the same, and to find them may take long)
     def branches(self) -> tuple[Branch, ...]:
-        """What is chosen from: public."""
-        return _branches(self)
+        """What is chosen from: sets at several limits, not for an order; a list; a key set where there are weights."""
+        k, limit, (rate, rest) = self.k, self.limit, share(self.guarantee)
+        slack = 1 / Fraction(rate)
+        sets = [] if self.in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
+        keys = [] if self.most is None or limit is not None else [_keys(k, self.most, rest, self.in_order)]
+        ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
+        rows = unknown_domain.default_limit(k) if limit is None else limit
+        return (*sets, list_branch(k, rows, rest, ahead, self.in_order), *keys)
 
     def _check(self, scores: Scores) -> None:
         base.check_counts(scores)
         if self.most is not None and self.limit is None:
             base.check_column(scores, self.most, weighted=True)
-        _branches(self)  # a budget that nothing fits is refused before it is booked
+        self.branches  # noqa: B018 (a budget that nothing fits is refused before it is booked)
 
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
@@ -568,8 +514,7 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         chosen = self.branches[self._choice(scores).draw(WordStream(source))]
         drawn = chosen.mechanism._draw(scores, source)
-        assert drawn.indices is not None
-        notes = tuple(self._notes(chosen, len(drawn.indices)))
+        notes = tuple(self._notes(chosen, len(present(drawn.indices))))
         return replace(drawn, extras=replace(drawn.extras, used=chosen.used, stopped=None), notes=notes)
 
     def _notes(self, chosen: Branch, names: int) -> list[str]:
@@ -582,6 +527,10 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
         if self.k > base.MANY_NAMES and self.most is None and self.limit is None:
             notes.append(MANY_WORDS)
         return notes
+
+    def _way(self, outcome: base.Outcome) -> list[int]:
+        """Which branch was chosen."""
+        return [[one.used for one in self.branches].index(outcome.extras.used or "")]
 
     def choice_probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
@@ -597,38 +546,6 @@ class NamesChoice(base.Budgeted[base.DeltaBudget]):
     expected_recall = utility.expected_recall
     quality = utility.quality
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
-
-        Best first, or sorted if the order is not released; -1 where there are fewer than k.
-        """
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        choice, stream = self._choice(scores), WordStream(source, ahead=1024)
-        chosen = np.array([choice.draw(stream) for _ in range(count)], np.int64)
-        rows = np.full((count, self.k), -1, np.int64)
-        for n, branch in enumerate(self.branches):
-            ours = np.flatnonzero(chosen == n)
-            if len(ours):
-                draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
-                places = draw.indices if isinstance(draw, base.Draws) else draw
-                rows[ours, : places.shape[1]] = places
-        return base.Draws(rows if self.in_order else sort_rows(rows), chosen=chosen)
-
-
-@lru_cache
-def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
-    """Sets at several limits (not for an order), a list, and a key set where there are weights: by public facts."""
-    k, limit, most, in_order = mechanism.k, mechanism.limit, mechanism.most, mechanism.in_order
-    rate, rest = share(mechanism.guarantee)
-    slack = 1 / Fraction(rate)
-    sets = [] if in_order else [set_branch(k, rows, rest, slack) for rows in limits(k, limit)]
-    keys = [] if most is None or limit is not None else [_keys(k, most, rest, in_order)]
-    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
-    names = list_branch(k, unknown_domain.default_limit(k) if limit is None else limit, rest, ahead, in_order)
-    return (*sets, names, *keys)
-
 
 def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
     """The list that this request may get.
@@ -637,11 +554,6 @@ def list_of(request: base.Request) -> unknown_domain.LimitedDomainTopK:
     """
     noise = "exponential" if _few(request.size, request.budget) else "gumbel"
     return unknown_domain.LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
-
-
-def set_of(request: base.Request) -> unknown_domain.CanonicalLimitedDomain:
-    """The set that this request may get."""
-    return unknown_domain.CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
 
 
 def keys_of(request: base.Request) -> KeySet:

@@ -9,13 +9,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import InitVar
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats
+from shortlist._runtime import set_fields
 from shortlist.accounting.curves import number_text
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
@@ -85,25 +85,22 @@ class Quantile(base.Budgeted[base.Budget]):
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "q", check_q(self.q))
-        self._pay(base.check_budget(epsilon, self.budget))
+        set_fields(self, q=check_q(self.q), budget=base.check_budget(epsilon, self.budget))
         kind = base.noise_for(self.noise, self.guarantee)
         if kind.name not in NAMES:
             raise ValueError('noise must be "exponential" (permute-and-flip) or "gumbel" (the exponential mechanism)')
         base.check_noise_keeps(kind, self.guarantee)
-        object.__setattr__(self, "noise", kind.name)
+        set_fields(self, noise=kind.name)
         if self.votes_per_user is not None:
             number("votes_per_user", self.votes_per_user, above=True)
-            object.__setattr__(self, "votes_per_user", np.array(self.votes_per_user).item())
+            set_fields(self, votes_per_user=np.array(self.votes_per_user).item())
         if epsilon_of_a_round(self.levels, self.guarantee) == 0:
             raise ValueError("epsilon is too small to be shared by the levels; choose a larger epsilon")
 
     @property
     def name(self) -> str:
         many = f"quantile {float(self._q[0]):g}" if len(self._q) == 1 else f"{len(self._q)} quantiles"
-        return f"{many} by {NAMES[self._noise]}"
-
-    ordered: ClassVar[bool] = True
+        return f"{many} by {NAMES[str(self.noise)]}"
 
     @property
     def levels(self) -> int:
@@ -118,12 +115,7 @@ class Quantile(base.Budgeted[base.Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise L rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.levels, base.check_noise(self._noise), self.guarantee)
-
-    @property
-    def _noise(self) -> str:
-        assert self.noise is not None
-        return self.noise
+        return charge_of_rounds(self.levels, base.check_noise(str(self.noise)).bounded_range, self.guarantee)
 
     @property
     def _q(self) -> tuple[Fraction, ...]:
@@ -159,7 +151,7 @@ class Quantile(base.Budgeted[base.Budget]):
             weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
         root = Node(0, scores._size - 1, places, weights << shift)
         whole = Fraction(self.epsilon_of_a_level) / (self._votes(scores) * 2**shift)
-        return root, Recursion(self._q, partial(rate_inside, whole), self._noise == "exponential")
+        return root, Recursion(self._q, lambda q: whole / spread(q), str(self.noise) == "exponential")
 
     def _votes(self, scores: Scores) -> Fraction:
         """How much one user adds to all counts together."""
@@ -196,13 +188,6 @@ class Quantile(base.Budgeted[base.Budget]):
         """
         return float(spread(self._q[0])) / self.epsilon_of_a_level * math.log(points / beta)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The places of independent draws, one row each, for study and audit of public counts."""
-        root, recursion = self._recursion(self._validate_public(scores, question))
-        return recursion.draw_many(root, base.check_draws(draws), WordStream(base.check_source(rng), 4096))
-
     def runs(self, scores: object, **question: Unpack[QuestionOptions]) -> list[Run]:
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
         runs: list[Run] = utility.distribution(self, scores, question).runs()
@@ -227,11 +212,6 @@ class Quantile(base.Budgeted[base.Budget]):
         return sum(run.chance for run in self.runs(scores, **question) if run.error == 0)
 
 
-def rate_inside(whole: Fraction, q: Fraction) -> Fraction:
-    """e / (R share), by the q inside a node; `whole` is e / share."""
-    return whole / spread(q)
-
-
 def spread(q: Fraction) -> Fraction:
     """R: the most by which one person moves two scores against each other."""
     return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
@@ -239,17 +219,15 @@ def spread(q: Fraction) -> Fraction:
 
 def check_q(q: object) -> float | Fraction | tuple[float | Fraction, ...]:
     """One q, or several that increase."""
-    if isinstance(q, str) or not isinstance(q, Iterable):
-        return _check_one(q)
-    several = tuple(_check_one(one) for one in q)
+    several = [q] if isinstance(q, str) or not isinstance(q, Iterable) else list(q)
     if not several:
         raise bad_value("$q must not be empty: write $q=0.5, or $q=[0.25, 0.5, 0.75]")
     if len(several) > MOST_Q:
         raise ValueError(f"q has more than {MOST_Q} numbers; ask for fewer")
-    exact = list(map(_exact, several))
-    if any(one >= two for one, two in pairwise(exact)):
+    checked = [_check_one(one) for one in several]
+    if any(_exact(one) >= _exact(two) for one, two in pairwise(checked)):
         raise bad_value("$q must increase: write $q=[0.25, 0.5, 0.75]")
-    return several if len(several) > 1 else several[0]
+    return tuple(checked) if len(checked) > 1 else checked[0]
 
 
 def _check_one(q: object) -> float | Fraction:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import InitVar
+from collections.abc import Sequence
+from dataclasses import InitVar, replace
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist._runtime import set_fields
 from shortlist.accounting.curves import largest_range, range_renyi, renyi_epsilon, up
 from shortlist.errors import bad_value
 from shortlist.exact.noise import GAUSSIAN, GUMBEL, Noise
@@ -20,7 +21,6 @@ from shortlist.exact.reals import (
     POSITION_ROUNDING,
     Contest,
     NoisyScore,
-    Real,
     ball,
     exactly,
     floor_to_float,
@@ -31,11 +31,11 @@ from shortlist.exact.search import find_crossing
 from shortlist.mechanisms import base, utility
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Field, Finish, Rows, Work, race, race_many
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.sampling.race import Finish, Work, race, race_many
+from shortlist.scores import Scores
 
 if TYPE_CHECKING:
-    from flint import arb
+    pass
 
 __all__ = ["NoisyMax", "OneshotTopK"]
 
@@ -62,10 +62,6 @@ class NoisyRace(base.Budgeted[base.Paid]):
     quality = utility.quality
 
     @property
-    def ordered(self) -> bool:
-        return True
-
-    @property
     @abstractmethod
     def _kind(self) -> Noise:
         """The noise at scale 1."""
@@ -74,10 +70,6 @@ class NoisyRace(base.Budgeted[base.Paid]):
     def _scale(self, scores: Scores) -> Fraction:
         """The scale of the noise, exactly."""
 
-    def _noise_for(self, scores: Scores) -> tuple[Noise, Fraction]:
-        """(the noise, its scale) for these scores."""
-        return self._kind, self._scale(scores)
-
     @property
     def _winners(self) -> int:
         """How many are released."""
@@ -85,22 +77,20 @@ class NoisyRace(base.Budgeted[base.Paid]):
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self._winners)
+        if self._winners + self.losers > scores._choosable:
+            raise bad_value(
+                f"gaps of {self._winners} need {self._winners + 1} candidates, the last gap being the lead over the "
+                "best loser; choose a smaller k"
+            )
 
     def _race(self, scores: Scores, source: Source) -> Finish:
-        noise, scale = self._noise_for(scores)
-        finishers = self._winners + self.losers
-        return race(scores._numbers, k=finishers, scale=scale, noise=noise, source=source, work=self.work)
+        k, scale = self._winners + self.losers, self._scale(scores)
+        return race(scores._numbers, k=k, scale=scale, noise=self._kind, source=source, work=self.work)
 
-    def _race_many(self, scores: Scores, draws: int, rng: Source | None) -> Indices:
+    def _race_many(self, scores: Scores, draws: int, source: Source) -> Indices:
         """The winners of independent races, one row each."""
-        noise, scale = self._noise_for(scores)
-        source, count = base.check_source(rng), base.check_draws(draws)
-        return race_many(scores.values, k=self._winners, scale=scale, noise=noise, source=source, draws=count)
-
-    def _rows(self, scores: Scores, draws: int, source: Source) -> Iterator[Rows]:
-        """Independent races with all that they tell, some rows at a time."""
-        noise, scale = self._noise_for(scores)
-        return Field(scores.values, self._winners + self.losers, scale, noise).races(base.check_draws(draws), source)
+        k, scale = self._winners, self._scale(scores)
+        return race_many(scores.values, k=k, scale=scale, noise=self._kind, source=source, draws=draws)
 
 
 @base.mechanism_class
@@ -139,19 +129,15 @@ class OneshotTopK(NoisyRace[base.Budget]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/oneshot.md#proof"
+    title: ClassVar[str] = "one-shot top-{0.k} with {0._kind.name} noise"
 
     probabilities = utility.probabilities
     number_correct = utility.number_correct
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_budget(epsilon, self.budget, scale, self.k))
+        set_fields(self, k=base.check_k(self.k), budget=base.check_budget(epsilon, self.budget, scale, self.k))
         check_rounds(self.k, self.noise, self.guarantee, self.work)
-
-    @property
-    def name(self) -> str:
-        return f"one-shot top-{self.k} with {self._kind.name} noise"
 
     @property
     def _kind(self) -> Noise:
@@ -160,7 +146,7 @@ class OneshotTopK(NoisyRace[base.Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(self.k, self._kind, self.guarantee)
+        return charge_of_rounds(self.k, self._kind.bounded_range, self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -168,16 +154,13 @@ class OneshotTopK(NoisyRace[base.Budget]):
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e, exactly."""
-        return _scale(self.k, self.guarantee, scores.range_sensitivity)
+        return scores.range_sensitivity / Fraction(epsilon_of_a_round(self.k, self.guarantee))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         return base.Outcome(self._race(scores, source).indices.tolist())
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores."""
-        rows = self._race_many(self._validate_public(scores, question), draws, rng)
+    def _draw_many(self, scores: Scores, draws: int, source: Source) -> Indices:
+        rows = self._race_many(scores, draws, source)
         return rows if self.ordered else np.sort(rows, axis=1)
 
 
@@ -189,19 +172,10 @@ def check_rounds(k: int, noise: str | Noise, budget: base.Budget, work: Work) ->
         raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
 
-def charge_of_rounds(k: int, noise: Noise, budget: base.Budget) -> Guarantee:
+@lru_cache
+def charge_of_rounds(k: int, bounded_range: bool, budget: base.Budget) -> Guarantee:
     """k rounds of bounded range, where the noise has one, which says more than the budget; otherwise the budget."""
-    return _rounds(k, budget) if noise.bounded_range else budget
-
-
-@lru_cache
-def _rounds(k: int, budget: base.Budget) -> Guarantee:
-    return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k)
-
-
-@lru_cache
-def _scale(k: int, budget: base.Budget, range_sensitivity: Fraction) -> Fraction:
-    return range_sensitivity / Fraction(epsilon_of_a_round(k, budget))
+    return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k) if bounded_range else budget
 
 
 @lru_cache
@@ -289,25 +263,9 @@ def winner_rate(budget: ApproxDP, m: int) -> float:
     )
 
 
-class WeightedScore(NoisyScore):
-    """A noisy score that starts ln(weight) ahead, exactly."""
-
-    __slots__ = ("weight",)
-
-    def __init__(self, runner: NoisyScore, weight: Fraction) -> None:
-        super().__init__(runner.position, runner.draw, runner.scale)
-        self.weight = weight
-
-    def minus(self, other: NoisyScore) -> Real:
-        """The difference of two."""
-        plain, ratio = super().minus(other), self.weight / getattr(other, "weight", Fraction(1))
-
-        def bounds() -> tuple[arb, arb]:
-            low, high = plain.bounds()
-            ahead = ball(ratio).log()
-            return (low + ahead).lower(), (high + ahead).upper()
-
-        return Real(bounds, plain.numbers, plain.magnitude)
+def _ahead(weight: Fraction) -> Noise:
+    """Gumbel noise that is ln(weight) ahead: of it, only exact quantiles are known."""
+    return replace(GUMBEL, exact_quantile=lambda v, bits: GUMBEL.exact_quantile(v, bits) + ball(weight).log())
 
 
 def _slack(ends: Floats, ahead: Floats) -> Floats:
@@ -366,16 +324,18 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
     prior: Sequence[float | Fraction] | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("prior",),)
 
     probabilities = utility.winner_probabilities
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
         if self._is_gaussian and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
-            self._pay(RenyiDP(self.budget.orders, self.budget.epsilons))  # itself, and no class made of it
+            # itself, and no class made of it
+            set_fields(self, budget=RenyiDP(self.budget.orders, self.budget.epsilons))
         else:
-            self._pay(base.check_budget(epsilon, self.budget, scale))
+            set_fields(self, budget=base.check_budget(epsilon, self.budget, scale))
         if self.prior is not None:
-            object.__setattr__(self, "prior", tuple(base.check_weights("prior", self.prior)))
+            set_fields(self, prior=base.check_weights("prior", self.prior))
             if self.noise != "gumbel":
                 raise ValueError('prior= needs Gumbel noise, which turns a weight into odds: write noise="gumbel"')
         budget = self.guarantee
@@ -388,11 +348,6 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
                 "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write $budget=ApproxDP(1.0, 1e-6), or "
                 'noise="gumbel"'
             )
-
-    def __repr__(self) -> str:
-        """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
-        words = ("budget", "noise", "work") if self.prior is None else ("budget", "noise", "work", "prior")
-        return base.record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -415,7 +370,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
     def charge(self) -> Guarantee:
         """Of Gumbel noise bounded range, which says more than the budget; public weights cost nothing."""
         budget = self.guarantee
-        return budget if isinstance(budget, RenyiDP) else charge_of_rounds(1, self._kind, budget)
+        return budget if isinstance(budget, RenyiDP) else charge_of_rounds(1, self._kind.bounded_range, budget)
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e; or sigma, for Gaussian noise, by the number of candidates that may be chosen, which is public."""
@@ -425,7 +380,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
         if self._is_gaussian:
             assert isinstance(budget, ApproxDP), "no other budget was taken"
             return scores.range_sensitivity / Fraction(winner_rate(budget, m))
-        return _scale(1, budget, scores.range_sensitivity)
+        return scores.range_sensitivity / Fraction(epsilon_of_a_round(1, budget))
 
     def _check(self, scores: Scores) -> None:
         if self.prior is not None and not scores.numbered:
@@ -450,7 +405,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
 
     def _weighted_winner(self, contest: Contest, source: Source) -> int:
         """The candidate with the largest x_i + scale (ln w_i + N_i), N_i Gumbel noise: every candidate draws."""
-        weights = _as_fractions(self.prior)
+        weights = base.check_weights("prior", self.prior)
         words = source.words(len(contest.values))
         with np.errstate(all="ignore"):
             low, high = contest.intervals(contest.values, words, 0)
@@ -459,25 +414,17 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
 
         @cache
         def exact(i: int) -> NoisyScore:
-            return WeightedScore(contest.noisy_score(i, int(words[i]), 0, source), weights[i])
+            return replace(contest, noise=_ahead(weights[i])).noisy_score(i, int(words[i]), 0, source)
 
         return int(ranking(low, high, 1, exact)[0])
 
     def positions(self, scores: Scores) -> Floats:
         """Return public scores in units of the noise, ahead by the logarithms of their weights."""
-        values, ahead = scores.values, _logarithms(_as_fractions(self.prior))
+        values, ahead = scores.values, _logarithms(base.check_weights("prior", self.prior))
         return np.where(values == -np.inf, -np.inf, self._contest(scores).positions(values) + ahead)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent winners, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
+    def _draw_many(self, scores: Scores, draws: int, source: Source) -> Indices:
         if self.prior is None:
-            return self._race_many(scores, draws, rng)[:, 0]
-        contest, source = self._contest(scores), base.check_source(rng)
-        return np.array([self._weighted_winner(contest, source) for _ in range(base.check_draws(draws))])
-
-
-def _as_fractions(prior: Sequence[float | Fraction] | None) -> tuple[Fraction, ...]:
-    return tuple(Fraction(weight) for weight in prior or ())
+            return self._race_many(scores, draws, source)[:, 0]
+        contest = self._contest(scores)
+        return np.array([self._weighted_winner(contest, source) for _ in range(draws)])

@@ -1,6 +1,6 @@
 """The methods of `top_k` and `select` by name: what each builds, and which wishes it can meet.
 
-How each mechanism is described in the docs and audited stands in `shortlist.audit.entries`, what is known of a method
+How each mechanism is audited stands beside its law in `shortlist.audit.certified`, what is known of a method
 beforehand and its rows of `plan` and `compare` in `shortlist.planning.rows`, and exact distributions in
 `shortlist.utility`.
 """
@@ -15,10 +15,11 @@ from shortlist.errors import bad_value
 from shortlist.mechanisms.base import Mechanism, Request
 from shortlist.mechanisms.gaps import GumbelTopKValues, MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
-from shortlist.mechanisms.partition import choice_of, keys_of, list_of, set_of
+from shortlist.mechanisms.partition import choice_of, keys_of, list_of
 from shortlist.mechanisms.race import NoisyMax, OneshotTopK
 from shortlist.mechanisms.sets import CanonicalTopK, GuardedTopK
 from shortlist.mechanisms.stable import StableTopK
+from shortlist.mechanisms.unknown_domain import CanonicalLimitedDomain
 from shortlist.mechanisms.values import MeasuredSet, NoisyHistogram
 from shortlist.privacy import ApproxDP, PureDP
 
@@ -50,9 +51,11 @@ def _winner(noise: str) -> Build:
     return build
 
 
-def _of(kind: Callable[..., Mechanism], **words: Any) -> Build:
-    """Return what builds this mechanism of k items."""
-    return lambda request: kind(k=request.size, budget=request.budget, **words)
+def _of(kind: Callable[..., Mechanism], *public: str, **words: Any) -> Build:
+    """Return what builds this mechanism of k items, with these facts of the request."""
+    return lambda request: kind(
+        k=request.size, budget=request.budget, **{name: getattr(request, name) for name in public}, **words
+    )
 
 
 def _pure_list(request: Request) -> OneshotTopK:
@@ -72,13 +75,11 @@ def _gaps(request: Request) -> TopKWithGaps | MeasuredTopK:
     return kind(k=request.size, budget=request.budget)
 
 
-def _set_with_values(request: Request) -> MeasuredSet:
-    return MeasuredSet(k=request.size, budget=request.budget, limit=request.limit)
-
-
 def _stable(request: Request) -> StableTopK:
     return StableTopK(k=request.k, budget=request.budget, limit=request.limit, fill=request.k is not None)
 
+
+FROM_DATA: dict[str, Any] = {"domain": "unknown", "largest_only": True}
 
 _METHODS = (
     Method("permute-and-flip", _winner("exponential")),
@@ -97,13 +98,13 @@ _METHODS = (
     Method("gumbel-values", _of(GumbelTopKValues), values=True),
     Method("histogram", _histogram, values=True),
     Method("gaps", _gaps, values=True, gaps=True),
-    Method("measured-set", _set_with_values, domain="either", values=True),
+    Method("measured-set", _of(MeasuredSet, "limit"), domain="either", values=True),
     Method("stable", _stable, domain="unknown", ordered=False),
     Method("all-or-nothing", _of(StableTopK), domain="unknown", ordered=False),
-    Method("limited-domain", list_of, domain="unknown", largest_only=True),
-    Method("canonical-limited-domain", set_of, domain="unknown", ordered=False, largest_only=True),
-    Method("keys", keys_of, domain="unknown", values=True, largest_only=True),
-    Method("names-choice", choice_of, domain="unknown", largest_only=True),
+    Method("limited-domain", list_of, **FROM_DATA),
+    Method("canonical-limited-domain", _of(CanonicalLimitedDomain, "limit"), ordered=False, **FROM_DATA),
+    Method("keys", keys_of, values=True, **FROM_DATA),
+    Method("names-choice", choice_of, **FROM_DATA),
 )
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 """By the names for `method=`, in the order of messages."""

@@ -13,29 +13,24 @@ from typing import ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices, Runs, Values
+from shortlist._runtime import set_fields
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float
-from shortlist.exact.subsets import CountedScores, Ranking, count_scores, positions_of, rank_scores, runs_of
+from shortlist.exact.subsets import Ranking, rank_scores
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.release import Extras
-from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import race, race_many
-from shortlist.sampling.sets import (
-    Guard,
-    SubsetRace,
-    Switch,
-    prepare_guard,
-    prepare_rounded,
-    prepare_subsets,
-    prepare_switch,
-)
+from shortlist.sampling.entropy import Source, WordStream
+from shortlist.sampling.race import race
+from shortlist.sampling.sets import Guard, Switch, prepare_guard, prepare_subsets, prepare_switch
 from shortlist.scores import QuestionOptions, Scores
 
 __all__ = ["CanonicalTopK", "GuardedTopK"]
 
 Loss = Literal["gap-aware", "paper", "rounded"]
+QUICK = (GUMBEL, EXPONENTIAL)
+"""Noise under which only the classes that matter are drawn."""
 MOST_CLASSES = 1 << 26
 """k (d - k) at most, for noise under which every class is drawn."""
 
@@ -61,8 +56,7 @@ class BestOf(base.Budgeted[base.Budget]):
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_budget(epsilon, self.budget))
+        set_fields(self, k=base.check_k(self.k), budget=base.check_budget(epsilon, self.budget))
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
@@ -79,6 +73,10 @@ class Guarded(BestOf):
     def charge(self) -> Guarantee:
         """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
         return ZCDP(self.budget.rho) if isinstance(self.budget, ZCDP) else self.budget
+
+    def _way(self, outcome: base.Outcome) -> list[int]:
+        """1 for one-shot and 0 for canonical."""
+        return [int(outcome.extras.used == ONE_SHOT.used)]
 
 
 @base.mechanism_class
@@ -127,7 +125,7 @@ class CanonicalTopK(BestOf):
 
     def __post_init__(self, epsilon: float | None) -> None:
         BestOf.__post_init__(self, epsilon)
-        object.__setattr__(self, "gamma", check_gamma(self.gamma))
+        set_fields(self, gamma=None if self.gamma is None else base.check_share("gamma", self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
             raise ValueError(
                 'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
@@ -148,16 +146,14 @@ class CanonicalTopK(BestOf):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return charge_of_rounds(1, self._kind, self.guarantee)
+        return charge_of_rounds(1, self._kind.bounded_range, self.guarantee)
 
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
         if (
-            (self._kind not in (GUMBEL, EXPONENTIAL) or self.loss == "rounded")
+            (self._kind not in QUICK or self.loss == "rounded")
             and self.gamma != 1
             and self.k * (scores._size - self.k) > MOST_CLASSES
         ):
@@ -169,7 +165,7 @@ class CanonicalTopK(BestOf):
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, exactly."""
-        return _rate(self.guarantee, scores.range_sensitivity)
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
 
     def _weight(self, d: int) -> Fraction:
         """g, for k of d candidates."""
@@ -177,9 +173,8 @@ class CanonicalTopK(BestOf):
             return Fraction(1, 2)
         return default_gamma(self.k, d) if self.gamma is None else Fraction(self.gamma)
 
-    def _ranking(self, scores: Scores, values: Values | Runs | None = None, *, once: bool = False) -> Ranking:
+    def _ranking(self, scores: Scores, values: Values | Runs | None = None, faint: float | None = None) -> Ranking:
         values, gap_aware = scores._numbers if values is None else values, self.loss not in ("paper", "rounded")
-        faint = FAINT if once and self._kind in (GUMBEL, EXPONENTIAL) and self.loss != "rounded" else None
         gamma = self._weight(scores._choosable)
         return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=gap_aware, faint=faint)
 
@@ -187,46 +182,19 @@ class CanonicalTopK(BestOf):
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
         return self._rate(scores) * scores.range_sensitivity / 2 if self.loss == "rounded" else None
 
-    def _race(self, scores: Scores, values: Values | Runs | None = None, *, once: bool = False) -> SubsetRace:
-        step = self._step(scores)
-        if step is not None:
-            return prepare_rounded(self._ranking(scores, values), self._kind, step)
-        return prepare_subsets(self._ranking(scores, values, once=once), self._kind)
-
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return base.Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        counted = distinct_scores(scores)
-        if counted is None:
-            return base.Outcome(np.sort(self._race(scores, once=True).draw(source)).tolist())
-        places = self._race(scores, runs_of(counted)).draw(source)
-        return base.Outcome(np.sort(positions_of(counted, places)).tolist())
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one sorted row each, for study and audit of public scores."""
-        scores, number = self._validate_public(scores, question), base.check_draws(draws)
-        if self.k == scores._choosable:
-            return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
-        return np.sort(self._race(scores).draw_many(base.check_source(rng), number), axis=1)
+        step = self._step(scores)
+        ranking = self._ranking(scores, scores._runs, FAINT if step is None and self._kind in QUICK else None)
+        places = prepare_subsets(ranking, self._kind, step)(WordStream(source))
+        return base.Outcome(np.sort(places).tolist())
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
         return bounds
-
-
-def distinct_scores(scores: Scores) -> Runs | CountedScores | None:
-    """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
-    runs = scores._runs
-    return count_scores(scores._numbers) if runs is None else runs
-
-
-@lru_cache
-def _rate(budget: base.Budget, range_sensitivity: Fraction) -> Fraction:
-    return Fraction(epsilon_of_a_round(1, budget)) / range_sensitivity
 
 
 @lru_cache
@@ -235,16 +203,6 @@ def default_gamma(k: int, d: int) -> Fraction:
     fewer = min(k, d - k)
     gamma = {0: Fraction(1), 1: Fraction(1), 2: Fraction(9, 10)}.get(fewer, Fraction(1, 2))
     return 1 - gamma if 2 * k > d else gamma
-
-
-def check_gamma(gamma: object) -> Fraction | float | None:
-    """Numbers of numpy as Python's own, which are exact."""
-    plain = gamma.item() if isinstance(gamma, np.integer | np.floating) else gamma
-    if plain is None:
-        return None
-    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction) or not 0 <= plain <= 1:
-        raise ValueError("gamma must be a number between 0 and 1, for example gamma=0.5, or None for the public rule")
-    return plain
 
 
 SLOPE = Fraction(1, 4)
@@ -372,18 +330,13 @@ class GuardedTopK(Guarded):
     budget: base.Budget = base.MISSING
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
+    title: ClassVar[str] = "guarded top-{0.k}"
 
-    @property
-    def name(self) -> str:
-        return f"guarded top-{self.k}"
-
-    @property
-    def ordered(self) -> bool:
-        return False
+    ordered: ClassVar[bool] = False
 
     @property
     def _canonical(self) -> CanonicalTopK:
-        return canonical_of(self.k, self.budget)
+        return CanonicalTopK(k=self.k, budget=self.budget)
 
     def _privacy_cost(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return self._canonical._privacy_cost(scores) if self._guarding(scores) is None else (self.budget, self.charge)
@@ -396,27 +349,13 @@ class GuardedTopK(Guarded):
         if self.k > public.d // 2:
             picked, used = self._run_with(scores, public, fallback).draw(source)
             return base.Outcome(picked.tolist(), used)
-        counted = distinct_scores(scores)
-        values = scores._numbers if counted is None else runs_of(counted)
-        places = self._chooser(scores, values, public, once=True).draw(source)
+        # noise of hazard a takes a guard 1/a times as far
+        faint = FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
+        values = scores._numbers if scores._runs is None else scores._runs
+        places = self._chooser(scores, values, public, faint).draw(WordStream(source))
         if places is not None:
-            picked = places if counted is None else positions_of(counted, places)
-            return base.Outcome(picked.tolist(), CANONICAL)
+            return base.Outcome(places.tolist(), CANONICAL)
         return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent draws, one sorted row each, for study and audit of public scores.
-
-        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
-        """
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        run = self._run(scores)
-        if run is None:
-            rows = self._canonical.release_many(scores, draws=draws, rng=rng)
-            return base.Draws(rows, None, np.zeros((len(rows), 1), np.int64))
-        return run.draw_many(source, base.check_draws(draws))
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
@@ -435,14 +374,10 @@ class GuardedTopK(Guarded):
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
     def _chooser(
-        self, scores: Scores, values: Values | Runs, public: Guarding, *, once: bool = False
+        self, scores: Scores, values: Values | Runs, public: Guarding, faint: float | None = None
     ) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
         gamma = gamma_of(public.k, self.budget)
-        # a guard with noise of hazard a looks e^(1/a) times further
-        faint = (
-            None if not once else FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
-        )
         ranking = rank_scores(values, public.k, self._rate(scores), gamma, gap_aware=True, faint=faint)
         if isinstance(self.budget, ZCDP):
             return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)
@@ -475,10 +410,6 @@ class OneShot:
         """The winners, best first."""
         return race(values, k=k, scale=self.scale, noise=self.noise, source=source).indices
 
-    def draw_many(self, values: Values, k: int, source: Source, draws: int) -> Indices:
-        """The winners of independent draws, one row each."""
-        return race_many(values, k=k, scale=self.scale, noise=self.noise, source=source, draws=draws)
-
 
 @dataclass(frozen=True, slots=True)
 class Guarding:
@@ -506,32 +437,13 @@ class GuardedRace:
 
     def draw(self, source: Source) -> tuple[Indices, Extras]:
         """(the set, in no order that says anything; which way it went)."""
-        places, k = self.guard.draw(source), self.guard.ranking.k
+        places, k = self.guard.draw(WordStream(source)), self.guard.ranking.k
         used = ONE_SHOT if places is None else CANONICAL
         if places is None:
             places = self.fallback.draw(self.finite, k, source)
         picked = np.zeros(len(self.chosen), np.bool_)
         picked[places] = True
         return self.chosen[~picked if self.mirrored else picked], used
-
-    def draw_many(self, source: Source, draws: int) -> base.Draws:
-        """Independent draws: sorted rows, and 1 where one-shot was used."""
-        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
-        one_shot = np.array([one is None for one in sets])
-        rows = np.sort([np.zeros(k, np.int64) if one is None else one for one in sets], axis=1)
-        winners = self.fallback.draw_many(self.finite, k, source, int(one_shot.sum()))
-        rows[one_shot] = np.sort(winners, axis=1)
-        if self.mirrored:
-            picked = np.ones((draws, len(self.chosen)), np.bool_)
-            np.put_along_axis(picked, rows, False, axis=1)
-            rows = np.nonzero(picked)[1].reshape(draws, -1)
-        return base.Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
-
-
-@lru_cache
-def canonical_of(k: int, budget: Guarantee) -> CanonicalTopK:
-    """What it is without a guard: remembered, for it is public."""
-    return CanonicalTopK(k=k, budget=budget)
 
 
 @lru_cache

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, sort_rows
+from shortlist._arrays import Floats, Indices
+from shortlist._runtime import present, set_fields
 from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
@@ -49,25 +50,13 @@ class _ByGaps(base.Budgeted[base.Paid]):
     exchangeable: ClassVar[bool] = True
 
     @property
-    def _sigma(self) -> float | None:
-        """The deviation of Gaussian noise on the gaps in units of R; None for Gumbel noise."""
+    def _noise(self) -> tuple[Noise, Fraction]:
+        """The noise on the gaps, and its scale in units of R."""
         raise NotImplementedError
-
-    @property
-    def _gap(self) -> float | None:
-        """The epsilon that Gumbel noise on the gaps costs."""
-        raise NotImplementedError
-
-    @property
-    def _noise(self) -> Noise:
-        return GUMBEL if self._sigma is None else GAUSSIAN
 
     def _scale(self, scores: Scores) -> Fraction:
         """2 R / e, or R sigma for Gaussian noise, exactly."""
-        if self._sigma is not None:
-            return scores.range_sensitivity * Fraction(self._sigma)
-        assert self._gap is not None
-        return 2 * scores.range_sensitivity / Fraction(self._gap)
+        return scores.range_sensitivity * self._noise[1]
 
     def _gaps(self, scores: Scores) -> tuple[Sequence[int | Fraction], list[Fraction | None]]:
         """Return the largest scores in decreasing order, one more than there are ranks, and r of each rank."""
@@ -76,7 +65,7 @@ class _ByGaps(base.Budgeted[base.Paid]):
 
     def _ranks(self, scores: Scores, source: Source, draws: int) -> Indices:
         """Draw independent ranks."""
-        return large_gaps(*self._gaps(scores), self._scale(scores), source, draws, self._noise)
+        return large_gaps(*self._gaps(scores), self._scale(scores), source, draws, self._noise[0])
 
 
 @base.mechanism_class
@@ -117,20 +106,18 @@ class LargeGap(_ByGaps[base.Budget]):
     sigma: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("sigma",),)
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         store_ranks(self, 1)
         if self.sigma is not None:
-            object.__setattr__(self, "sigma", number("sigma", self.sigma, above=True))
-            self._pay(self._cost.budget(epsilon, delta, self.budget))
+            sigma = number("sigma", self.sigma, above=True)
+            cost = noise_cost(sigma, self.limit)
+            set_fields(self, sigma=sigma, budget=cost.budget(epsilon, delta, self.budget))
         elif delta is not None:
             raise bad_type("$delta= goes with sigma=; otherwise write $budget=ApproxDP(1.0, 1e-6)")
         else:
-            self._pay(base.check_budget(epsilon, self.budget))
-
-    def __repr__(self) -> str:
-        """The noise stands in it where it was given, so that older records read as they did."""
-        return base.record_of(self, ["budget", "regularizer", "limit", *(["sigma"] if self.sigma else [])])
+            set_fields(self, budget=base.check_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -139,22 +126,14 @@ class LargeGap(_ByGaps[base.Budget]):
     @property
     def charge(self) -> Guarantee:
         if self.sigma is not None:
-            return self._cost.charge(self.guarantee)
-        return BoundedRange(self._gap)
+            return noise_cost(self.sigma, self.limit).charge(self.guarantee)
+        return BoundedRange(epsilon_of_a_round(1, self.guarantee))
 
     @property
-    def _cost(self) -> NoiseCost:
-        return noise_cost(self.sigma, self.limit)
-
-    @property
-    def _sigma(self) -> float | None:
-        return self.sigma
-
-    @property
-    def _gap(self) -> float:
-        return epsilon_of_a_round(1, self.guarantee)
-
-    ordered: ClassVar[bool] = True
+    def _noise(self) -> tuple[Noise, Fraction]:
+        if self.sigma is not None:
+            return GAUSSIAN, Fraction(self.sigma)
+        return GUMBEL, 2 / Fraction(epsilon_of_a_round(1, self.guarantee))
 
     def _check(self, scores: Scores) -> None:
         if not scores.public:
@@ -166,12 +145,8 @@ class LargeGap(_ByGaps[base.Budget]):
         how = "rise" if scores._negated else "fall off"
         return base.Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """Independent ranks, for study and audit of public scores."""
-        scores, source = self._validate_public(scores, question), base.check_source(rng)
-        return self._ranks(scores, source, base.check_draws(draws))
+    def _draw_many(self, scores: Scores, draws: int, source: Source) -> Indices:
+        return self._ranks(scores, source, draws)
 
     def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
@@ -300,10 +275,9 @@ def store_ranks(mechanism: Any, least: int) -> None:
         if mechanism.limit not in (None, len(regularizer)):
             raise ValueError("regularizer must have one number for each rank: as many as limit")
         offsets(regularizer, len(regularizer))
-        object.__setattr__(mechanism, "regularizer", regularizer)
-        object.__setattr__(mechanism, "limit", len(regularizer))
+        set_fields(mechanism, regularizer=regularizer, limit=len(regularizer))
     if mechanism.limit is not None:
-        object.__setattr__(mechanism, "limit", base.check_limit(mechanism.limit, least))
+        set_fields(mechanism, limit=base.check_limit(mechanism.limit, least))
 
 
 def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None]:
@@ -311,23 +285,19 @@ def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None
     if regularizer is None:
         return [Fraction(0)] * limit
     values = [regularizer(j) for j in range(1, limit + 1)] if callable(regularizer) else regularizer
-    shifts = [_offset(one) for one in values]
+    shifts: list[Fraction | None] = []
+    for value in values:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
+            raise TypeError("regularizer must give numbers, for example regularizer=lambda j: -0.1 * j")
+        if not plain < math.inf:
+            raise ValueError("regularizer must give finite numbers, or -inf for a rank that may never be chosen")
+        shifts.append(None if plain == -math.inf else Fraction(plain))
     if len(shifts) != limit:
         raise ValueError("regularizer must have one number for each rank: as many as limit")
     if all(one is None for one in shifts):
         raise ValueError("regularizer must leave at least one rank that may be chosen")
     return shifts
-
-
-def _offset(value: object) -> Fraction | None:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
-        raise TypeError("regularizer must give numbers, for example regularizer=lambda j: -0.1 * j")
-    if plain == -math.inf:
-        return None
-    if not math.isfinite(plain):
-        raise ValueError("regularizer must give finite numbers, or -inf for a rank that may never be chosen")
-    return Fraction(plain)
 
 
 def are_general(scores: Scores) -> bool:
@@ -363,6 +333,7 @@ def some_of(scores: Scores, positions: list[int]) -> Scores:
 
 TestName = Literal["gaussian", "laplace", "optimal"]
 
+FILLED_UP = "filled up"
 FAILED = "the test did not pass: no set is named"
 
 
@@ -375,16 +346,12 @@ class Parts:
     test: StabilityTest
     cost: Guarantee
     """What the test costs, with Gaussian noise on the gaps if there is any."""
-    fill: float | None = None
-    """epsilon of the round that fills up; None if there is none."""
-    fill_delta: float = 0.0
-    peeling: Guarantee | None = None
-    """What filling up by rounds of the exponential mechanism costs, however many there are; None without them."""
+    fill: ThinnedRange | PureDP | ZCDP | None = None
+    """What filling up costs: by one round, or by rounds of the exponential mechanism, however many there are."""
 
     def charge(self) -> Guarantee:
         rounds = [] if self.gap is None else [BoundedRange(self.gap)]
-        filled = [] if self.fill is None else [ThinnedRange(self.fill, 1, self.fill_delta)]
-        return compose(*rounds, self.cost, *filled, *([] if self.peeling is None else [self.peeling]))
+        return compose(*rounds, self.cost, *([] if self.fill is None else [self.fill]))
 
 
 @base.mechanism_class
@@ -455,22 +422,22 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
     delta_t: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
+    ordered: ClassVar[bool] = False
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("sigma_1", "sigma", "delta_t"),)
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
-            object.__setattr__(self, "k", base.check_k(self.k))
+            set_fields(self, k=base.check_k(self.k))
         by_noise = any(one is not None for one in (self.sigma_1, self.sigma, self.delta_t))
         if not by_noise:
-            self._pay(base.check_small_delta(epsilon, delta, self.budget))
+            set_fields(self, budget=base.check_delta_budget(epsilon, delta, self.budget, below=0.5))
         store_ranks(self, self.k or 1)
         if by_noise:
             if self.fill or self.split is not None or self.test not in (None, "gaussian"):
                 raise ValueError("fill, split and other tests need a budget: leave them out, or leave the noise out")
             noise = check_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
-            for name, value in zip(("sigma_1", "sigma", "delta_t"), noise, strict=True):
-                object.__setattr__(self, name, value)
-            self._pay(self._cost.budget(epsilon, delta, self.budget))  # type: ignore[arg-type]
-            object.__setattr__(self, "test", "gaussian")
+            set_fields(self, test="gaussian", **dict(zip(("sigma_1", "sigma", "delta_t"), noise, strict=True)))
+            set_fields(self, budget=self._cost.budget(epsilon, delta, self.budget))
             return
         if not (isinstance(self.fill, bool) or self.fill == "peeling") or (self.fill and self.k is None):
             raise bad_value('fill must be True, False or "peeling", and needs a fixed k: write $k=10, fill=True')
@@ -478,16 +445,11 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
         if self.test not in (None, "gaussian") and (zcdp or self.test not in ("laplace", "optimal")):
             names = '"gaussian"' if zcdp else '"optimal", "laplace" or "gaussian"'
             raise ValueError(f"test must be {names} for this budget")
-        object.__setattr__(self, "test", self.test or ("gaussian" if zcdp else "optimal"))
+        set_fields(self, test=self.test or ("gaussian" if zcdp else "optimal"))
         if self.split is not None:
             number("split", self.split, above=True, below=1.0)
             if zcdp or self.test != "gaussian":
                 raise bad_value("$split is for the Gaussian test under (epsilon, delta): leave it out here")
-
-    def __repr__(self) -> str:
-        """The noise stands in it where it was given, so that older records read as they did."""
-        words = ["k", "budget", "regularizer", "limit", "test", "fill", "split"]
-        return base.record_of(self, words if self.sigma is None else [*words, "sigma_1", "sigma", "delta_t"])
 
     @property
     def name(self) -> str:
@@ -502,27 +464,21 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
 
     @property
     def _cost(self) -> NoiseCost:
-        assert self.sigma is not None
-        assert self.delta_t is not None
-        return noise_cost(self.sigma_1, self.limit, 1 / (2 * Fraction(self.sigma) ** 2), self.delta_t)
-
-    ordered: ClassVar[bool] = False
+        test = 1 / (2 * Fraction(present(self.sigma)) ** 2)
+        return noise_cost(self.sigma_1, self.limit, test, present(self.delta_t))
 
     @property
     def _parts(self) -> Parts:
-        assert self.test is not None
         if self.sigma is not None and self.delta_t is not None:
             test = GaussianTest(1 / Fraction(self.sigma), quantile_above(self.delta_t))
             return Parts(None, test, self._cost.whole)
-        return _share(self.guarantee, self.test, self.k is None or bool(self.fill), self.fill, self.split)
+        return _share(self.guarantee, present(self.test), self.k is None or bool(self.fill), self.fill, self.split)
 
     @property
-    def _sigma(self) -> float | None:
-        return self.sigma_1
-
-    @property
-    def _gap(self) -> float | None:
-        return self._parts.gap
+    def _noise(self) -> tuple[Noise, Fraction]:
+        if self.sigma_1 is not None:
+            return GAUSSIAN, Fraction(self.sigma_1)
+        return GUMBEL, 2 / Fraction(present(self._parts.gap))
 
     def _check(self, scores: Scores) -> None:
         if not are_general(scores):
@@ -539,8 +495,12 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
             raise bad_value(f"$k={self.k} is too large to be filled up without a public list: leave fill= out")
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        sets = self._sets(scores, source, 1)
-        (j, passed), stable = sets.chosen[0].tolist(), [i for i in sets.indices[0].tolist() if i >= 0]
+        if self.k is not None and not self.fill:
+            ranks, most = np.array([min(self.k, scores._size + 1)]), self.k
+        else:
+            ranks, most = self._ranks(scores, source, 1), last_rank(scores, self.limit)
+        sets = stable_sets(scores, ranks, most, self._parts.test, source)
+        (j, passed), stable = present(sets.chosen)[0].tolist(), [i for i in sets.indices[0].tolist() if i >= 0]
         if self.fill:
             indices, used = self._fill_up(scores, stable, source)
             return base.Outcome(indices, Extras(k=j, used=used))
@@ -549,32 +509,27 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
             return base.Outcome(stable if passed else None, notes=failed)
         return base.Outcome(stable if passed else None, Extras(k=j), (f"the data chose k = {j}", *failed))
 
-    def _sets(self, scores: Scores, source: Source, draws: int) -> StableSets:
-        """Draw ranks, and test the set of each."""
-        if self.k is not None and not self.fill:
-            ranks, most = np.full(draws, min(self.k, scores._size + 1)), self.k
-        else:
-            ranks, most = self._ranks(scores, source, draws), last_rank(scores, self.limit)
-        return stable_sets(scores, ranks, most, self._parts.test, source)
+    def _way(self, outcome: base.Outcome) -> list[int]:
+        """The rank, 0 where k is given; and whether its set has passed."""
+        return [outcome.extras.k or 0, int(outcome.indices is not None and outcome.extras.used != FILLED_UP)]
 
     def _fill_up(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
         """(k positions, or fewer in an unknown domain; which way it went)."""
-        assert self.k is not None
         if len(stable) == self.k:
             return stable, "stable"
         filling, left = self._round_of(scores, stable)
         more = filling._draw(left, source).indices or []
-        if len(stable) > self.k:
+        if len(stable) > present(self.k):
             return [stable[i] for i in more], "chosen inside the stable set"
         others = np.setdiff1d(np.arange(scores._size), stable).tolist() if scores.public else range(scores._size)
-        return [*stable, *(others[i] for i in more)], "stable and filled up" if stable else "filled up"
+        return [*stable, *(others[i] for i in more)], "stable and filled up" if stable else FILLED_UP
 
     def _round_of(self, scores: Scores, stable: list[int]) -> tuple[base.Mechanism, Scores]:
         """The round that makes k labels of a stable set, and the scores it chooses from."""
-        assert self.k is not None
-        if len(stable) > self.k:
-            return self._filling(self.k, public=True), some_of(scores, stable)
-        filling = self._filling(self.k - len(stable), public=scores.public)
+        k = present(self.k)
+        if len(stable) > k:
+            return self._filling(k, public=True), some_of(scores, stable)
+        filling = self._filling(k - len(stable), public=scores.public)
         if scores.public:
             return filling, some_of(scores, np.setdiff1d(np.arange(scores._size), stable).tolist())
         counts = np.array(scores._numbers, np.int64)
@@ -583,35 +538,12 @@ class StableTopK(_ByGaps[base.DeltaBudget]):
 
     def _filling(self, size: int, *, public: bool) -> base.Mechanism:
         """The round that chooses `size` labels, out of a public list or of what is there."""
-        parts = self._parts
-        if parts.peeling is not None:
-            return OneshotTopK(k=size, budget=parts.peeling, noise="gumbel")
-        assert parts.fill is not None
+        cost = present(self._parts.fill)
+        if not isinstance(cost, ThinnedRange):
+            return OneshotTopK(k=size, budget=cost, noise="gumbel")
         if public:
-            return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
-        return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
-
-        `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
-        """
-        scores, source, number = (
-            self._validate_public(scores, question),
-            base.check_source(rng),
-            base.check_draws(draws),
-        )
-        sets = self._sets(scores, source, number)
-        rows = sets.indices
-        if self.fill and self.k is not None:
-            rows = np.full((number, self.k), -1, np.int64)
-            for row, stable in zip(rows, sets.indices, strict=True):
-                filled, _ = self._fill_up(scores, np.sort(stable[stable >= 0]).tolist(), source)
-                row[: len(filled)] = filled
-        fixed = self.k is not None and not self.fill
-        return base.Draws(sort_rows(rows), None, sets.chosen * np.array([0 if fixed else 1, 1]))
+            return CanonicalTopK(k=size, epsilon=cost.epsilon, noise="gumbel")
+        return CanonicalLimitedDomain(k=size, epsilon=cost.epsilon, delta=cost.delta)
 
     def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[int, ...] | None, float]:
         """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
@@ -640,25 +572,15 @@ def check_deviations(
     return of_gaps, number("sigma", sigma, above=True), number("delta_t", delta_t, least=base.LEAST_DELTA, below=0.5)
 
 
-@dataclass(frozen=True, slots=True)
-class StableSets:
-    """Ranks that were chosen, and their top sets as far as they are stable."""
-
-    indices: Indices
-    """The set of each rank, largest score first; -1 where there are fewer, or the test did not pass."""
-    chosen: Indices
-    """The rank, and whether its set passed."""
-
-
-def stable_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> StableSets:
-    """Test the top-j set of each rank j, up to `most`."""
+def stable_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> base.Draws:
+    """Test the top-j set of each rank j, up to `most`: its members, largest score first; j, and whether it passed."""
     positions, behind = rank_gaps(scores, int(ranks.max()))
     gaps = np.array(behind)
     passed = passes(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
     rows = np.full((len(ranks), min(most, scores._size)), -1, np.int64)
     for j in np.unique(ranks[passed]).tolist():
         rows[passed & (ranks == j), :j] = positions[:j]
-    return StableSets(rows, np.column_stack([ranks, passed]))
+    return base.Draws(rows, None, np.column_stack([ranks, passed]))
 
 
 @lru_cache
@@ -687,6 +609,6 @@ def _share(
         rate = rate_below(for_test, 1)
         gap = epsilon_of_a_round(1, ZCDP(for_test)) if chooses else None
         parts = Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta))
-    if peels:
-        return replace(parts, peeling=half)
-    return replace(parts, fill=epsilon_of_a_round(1, half), fill_delta=delta) if fills else parts
+    if not fills:
+        return parts
+    return replace(parts, fill=half if peels else ThinnedRange(epsilon_of_a_round(1, half), 1, delta))

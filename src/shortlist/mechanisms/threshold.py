@@ -12,9 +12,8 @@ from typing import ClassVar, Literal, NoReturn, Self, Unpack
 
 import numpy as np
 
-from shortlist import estimates
-from shortlist._arrays import Floats, Indices, Values, check_flag
-from shortlist._runtime import this_process
+from shortlist._arrays import check_flag
+from shortlist._runtime import set_fields, this_process
 from shortlist.accounting.curves import up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_type, bad_value
@@ -23,11 +22,12 @@ from shortlist.exact.reals import NoisyScore, nearest_float, to_float
 from shortlist.ledger.filter import Currency, relation_of
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import base, utility
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ExPost, Guarantee, Ledger, PureDP
 from shortlist.release import Extras
 from shortlist.sampling import race
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.thresholds import Barrier, Branch, ManyRuns, Questions, Rules, Test, add_pure_noise, passing
+from shortlist.sampling.thresholds import Barrier, Branch, Questions, Rules, Test, add_pure_noise, passing
 from shortlist.scores import Number, QuestionOptions, Scores, Sensitivity, as_scores
 
 __all__ = ["HybridSparseVector", "HybridTopK", "SparseVector"]
@@ -256,14 +256,18 @@ class SparseVector(base.Budgeted[PureDP]):
     measure: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
+    later: ClassVar[tuple[tuple[str, ...], ...]] = (("branches", "deviations"), ("measure",))
     largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_pure_budget("sparse vector with gaps", epsilon, self.budget))
+        set_fields(
+            self,
+            threshold=base.check_threshold(self.threshold),
+            k=base.check_k(self.k),
+            budget=base.check_pure_budget("sparse vector with gaps", epsilon, self.budget),
+            branches=_check_branches(self.branches),
+        )
         check_flag("adaptive", self.adaptive)
-        object.__setattr__(self, "branches", _check_branches(self.branches))
         number("deviations", self.deviations)
         check_flag("monotone", self.monotone)
         self._moves  # noqa: B018 (it checks the sensitivity)
@@ -271,10 +275,9 @@ class SparseVector(base.Budgeted[PureDP]):
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
         if self.noise == "geometric" and not isinstance(self.threshold, int):
             raise TypeError("geometric noise is for whole numbers: write a whole threshold, such as threshold=100")
-        if self.theta is not None:
-            number("theta", self.theta, above=True, below=1.0)
-        if self.measure is not None:
-            number("measure", self.measure, above=True, below=1.0)
+        for share in ("theta", "measure"):
+            if getattr(self, share) is not None:
+                number(share, getattr(self, share), above=True, below=1.0)
         self.rules  # noqa: B018 (it checks that the numbers are not too extreme)
 
     @property
@@ -283,15 +286,7 @@ class SparseVector(base.Budgeted[PureDP]):
         measured = ", measured" if self.measure is not None else ""
         return f"{'adaptive ' * bool(self._wider)}sparse vector with {self.noise} noise{tests}{measured}"
 
-    def __repr__(self) -> str:
-        """As of every mechanism; other branches than two stand in it, so that older records read as they did."""
-        words = ["threshold", "k", "budget", "adaptive", "noise", "theta", "sensitivity", "monotone"]
-        words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
-        return base.record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
-
     refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
-
-    ordered: ClassVar[bool] = True
 
     @property
     def rules(self) -> Rules:
@@ -301,9 +296,15 @@ class SparseVector(base.Budgeted[PureDP]):
         wide = max(self._wider, default=1)
         share = Fraction(least_variance_share(wide * self.k * spread / largest) if self.theta is None else self.theta)
         first, each = share * epsilon, (1 - share) * epsilon / self.k
-        parts = [*(Fraction(1, times) for times in self._wider), Fraction(1)]
-        branches = tuple(self._branch(part, part * each, largest / first, spread / (part * each)) for part in parts)
-        return Rules(self.threshold, largest / first, KINDS[self.noise], self._whole, epsilon, first, each, branches)
+        below, branches = largest / first, []
+        for part in [*(Fraction(1, times) for times in self._wider), Fraction(1)]:
+            scale, deviations = spread / (part * each), self.deviations if part < 1 else 0
+            centre, cut = centre_and_cut(self.noise, below, scale, Fraction(deviations))
+            name = "middle" if part == 1 else (str(part) if self.branches else "top")
+            law = gap_law(self.noise, self.threshold, below, scale, centre)
+            branches.append(Branch(name, Test(KINDS[self.noise], scale, centre, cut), part * each, law))
+        whole = self.noise == "geometric"
+        return Rules(self.threshold, below, KINDS[self.noise], whole, epsilon, first, each, tuple(branches))
 
     @property
     def _wider(self) -> Sequence[int]:
@@ -311,19 +312,8 @@ class SparseVector(base.Budgeted[PureDP]):
         return self.branches or ((2,) if self.adaptive else ())
 
     @property
-    def _whole(self) -> bool:
-        return self.noise == "geometric"
-
-    @property
     def _moves(self) -> Sensitivity:
         return Sensitivity.of(self.sensitivity, self.monotone, "add-remove")
-
-    def _branch(self, part: Fraction, cost: Fraction, below: Fraction, scale: Fraction) -> Branch:
-        """One test of a question, with noise of that scale, against a threshold with noise of scale `below`."""
-        centre, cut = centre_and_cut(self.noise, below, scale, Fraction(self.deviations if part < 1 else 0))
-        law = gap_law(self.noise, self.threshold, below, scale, centre)
-        name = "middle" if part == 1 else (str(part) if self.branches else "top")
-        return Branch(name, Test(KINDS[self.noise], scale, centre, cut), cost, law)
 
     def stream(
         self,
@@ -380,7 +370,7 @@ class SparseVector(base.Budgeted[PureDP]):
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)
-        if self._whole and scores._numbers.dtype.kind == "f":
+        if self.noise == "geometric" and scores._numbers.dtype.kind == "f":
             raise TypeError("geometric noise is for whole numbers: give integers")
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
@@ -396,54 +386,30 @@ class SparseVector(base.Budgeted[PureDP]):
             spent += branch.cost
             if rules.stops(spent):
                 break
+        kept, measured, margins = rules.first + spent, list[float](), list[estimates.Margin]()
+        if self.measure is not None and indices:
+            scale, kept = self._measuring(len(indices), spent), epsilon  # all that was left pays for it
+            measured = add_pure_noise(values[indices], scale=scale, source=source)
+            margins = [estimates.pure_margin(scale, whole=values.dtype.kind != "f")] * len(indices)
         extras = Extras(
             gaps=gaps,
             answers=[_answer(branch, gap) for branch, gap in zip(branches, gaps, strict=True)],
             stopped=rules.stops(spent),
-            kept=ex_post(epsilon, rules.first + spent),
+            kept=ex_post(epsilon, kept),
             evidence=estimates.ThresholdGaps(tuple(branch.law for branch in branches)),
         )
         if self.measure is None:
             return base.Outcome(indices, extras, (NOTE,))
-        if not indices:
-            return base.Outcome(indices, replace(extras, values=[], margins=[]), (NOTE, MEASURED))
-        scale = self._measuring(len(indices), spent)
-        extras = replace(
-            extras,
-            values=add_pure_noise(values[indices], scale=scale, source=source),
-            margins=[estimates.pure_margin(scale, whole=values.dtype.kind != "f")] * len(indices),
-            kept=ex_post(epsilon, epsilon),  # all that was left has paid for the measurements
-        )
-        return base.Outcome(indices, extras, (NOTE, MEASURED))
+        return base.Outcome(indices, replace(extras, values=measured, margins=margins), (NOTE, MEASURED))
+
+    def _way(self, outcome: base.Outcome) -> list[int] | None:
+        """The test that each answer passed, if there are several: 0 for the first and cheapest, 1 for the next."""
+        names = [branch.name for branch in self.rules.branches]
+        return [names.index(one.branch) for one in outcome.extras.answers or ()] if self._wider else None
 
     def _measuring(self, answers: int, spent: Fraction) -> Fraction:
         """The scale of the noise on each of so many answers "above", which cost `spent`: n Delta / what is left."""
         return answers * self._moves.largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
-
-        If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on. With
-        `measure` the reals are as many gaps, then as many values.
-        """
-        values, source = self._validate_public(scores, question).values, base.check_source(rng)
-        indices, gaps, tests = ManyRuns(values, self.rules).draw(source, base.check_draws(draws))
-        reals = gaps if self.measure is None else self._measure_rows(values, indices, gaps, tests, source)
-        return base.Draws(indices, reals, tests if self._wider else None)
-
-    def _measure_rows(self, numbers: Values, indices: Indices, gaps: Floats, tests: Indices, source: Source) -> Floats:
-        """Gaps and values of many runs; those with as many answers at the same price are measured together."""
-        values, weights = np.full(gaps.shape, np.nan), np.array(self.rules.weights)
-        spent = np.where(indices >= 0, weights[np.maximum(tests, 0)], 0).sum(axis=1)
-        sizes = np.count_nonzero(indices >= 0, axis=1)
-        for n, units in {*zip(sizes.tolist(), spent.tolist(), strict=True)} - {(0, 0)}:
-            rows = np.flatnonzero((sizes == n) & (spent == units))
-            scale = self._measuring(n, units * self.rules.unit)
-            noisy = add_pure_noise(numbers[indices[rows, :n].ravel()], scale=scale, source=source)
-            values[rows, :n] = np.array(noisy).reshape(len(rows), n)
-        return np.column_stack([gaps, values])
 
     def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers], gaps aside: exact, to 1e-9, where there are at most 100,000.
@@ -521,18 +487,13 @@ class _Hybrid(base.Budgeted[PureDP]):
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
     exchangeable: ClassVar[bool] = True
     family: ClassVar[str]
-    chained: ClassVar[bool]
-    """Whether gaps are those between neighbors of the list, or all to the threshold."""
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "threshold", base.check_threshold(self.threshold))
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_pure_budget(self.family, epsilon, self.budget))
+        budget = base.check_pure_budget(self.family, epsilon, self.budget)
+        set_fields(self, threshold=base.check_threshold(self.threshold), k=base.check_k(self.k), budget=budget)
         base.check_work(self.work)
 
     refundable: ClassVar[tuple[Currency, ...]] = ("pure",)
-
-    ordered: ClassVar[bool] = True
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, 1)
@@ -572,20 +533,6 @@ class _Hybrid(base.Budgeted[PureDP]):
 
     def _ex_post(self, scores: Scores, count: int) -> ExPost:
         return ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count))
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        field = race.Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
-        races = field.races(base.check_draws(draws), base.check_source(rng))
-        return base.Draws.of_rows(map(self._cut, races))
-
-    def _cut(self, rows: race.Rows) -> tuple[Indices, Floats]:
-        """Return winners and gaps as far as the threshold lets them, k at most."""
-        ahead, gaps = rows.ahead(), rows.gaps() if self.chained else rows.leads()
-        return race.pad_rows(rows.indices, ahead, self.k, race.LINE), race.pad_rows(gaps, ahead, self.k, np.nan)
 
     probabilities = utility.probabilities
     quality = utility.quality
@@ -637,14 +584,7 @@ class HybridTopK(_Hybrid):
     work: race.Work = "adaptive"
 
     family: ClassVar[str] = "hybrid top-k"
-    chained: ClassVar[bool] = True
-
-    def __post_init__(self, epsilon: float | None) -> None:
-        _Hybrid.__post_init__(self, epsilon)
-
-    @property
-    def name(self) -> str:
-        return f"hybrid top-{self.k} with gaps and a threshold"
+    title: ClassVar[str] = "hybrid top-{0.k} with gaps and a threshold"
 
     def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
         """k R / epsilon for both, exactly."""
@@ -716,16 +656,12 @@ class HybridSparseVector(_Hybrid):
     work: race.Work = "adaptive"
 
     family: ClassVar[str] = "hybrid sparse vector"
-    chained: ClassVar[bool] = False
+    title: ClassVar[str] = "hybrid sparse vector, at most {0.k}"
 
     def __post_init__(self, epsilon: float | None) -> None:
         _Hybrid.__post_init__(self, epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
-
-    @property
-    def name(self) -> str:
-        return f"hybrid sparse vector, at most {self.k}"
 
     def shares(self, scores: Scores) -> tuple[Fraction, Fraction]:
         """(e0, e1), exactly: what the threshold costs, and each item."""

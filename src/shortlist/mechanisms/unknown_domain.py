@@ -6,11 +6,9 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
-import numpy as np
-
-from shortlist._arrays import Indices, sort_rows
+from shortlist._runtime import present, set_fields
 from shortlist.accounting.curves import range_rho, up
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
@@ -19,17 +17,13 @@ from shortlist.exact.reals import to_float
 from shortlist.exact.thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms import base, utility
-from shortlist.mechanisms.race import (
-    epsilon_of_a_round,
-    plain_epsilon_of_a_round,
-    renyi_epsilon_of_a_round,
-)
+from shortlist.mechanisms.race import epsilon_of_a_round, plain_epsilon_of_a_round, renyi_epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.release import Extras
 from shortlist.sampling import race
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import Source, WordStream
 from shortlist.sampling.unknown_domain import LimitedSets
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.scores import Scores
 
 __all__ = ["CanonicalLimitedDomain", "LimitedDomainTopK"]
 
@@ -51,7 +45,11 @@ def gumbel_rates(k: int, limit: int, budget: base.DeltaBudget, split: float | No
     """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
     if isinstance(budget, ZCDP):
         return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
-    return _rates_at(k, budget, share_for_rounds(k, limit, budget) if split is None else Fraction(split))
+    # e is less by SPARE where rounds are converted: a ledger adds the bar's delta to their curve, and rounds that up
+    share = share_for_rounds(k, limit, budget) if split is None else Fraction(split)
+    rounds = _for_rounds(budget, share)
+    e = epsilon_of_a_round(k, rounds)
+    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), base.part_of(budget.delta, 1 - share)
 
 
 @lru_cache
@@ -72,16 +70,6 @@ def share_for_rounds(k: int, limit: int, budget: ApproxDP) -> Fraction:
         if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
             chosen, e, bar = share, epsilon_of_a_round(k, rounds), rest
     return chosen
-
-
-def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
-    """e and the delta of the bar, both rounded down, if that share of delta converts the rounds.
-
-    e is less by SPARE where rounds are converted: a ledger adds the bar's delta to their curve, and rounds that up.
-    """
-    rounds = _for_rounds(budget, share)
-    e = epsilon_of_a_round(k, rounds)
-    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), base.part_of(budget.delta, 1 - share)
 
 
 def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
@@ -117,8 +105,7 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
 
     @property
     def _limit(self) -> int:
-        assert self.limit is not None
-        return self.limit
+        return present(self.limit)
 
     @property
     def offset(self) -> float | Fraction:
@@ -138,27 +125,11 @@ class _WorkingList(base.Budgeted[base.DeltaBudget]):
         """Draw the ranks (from 0) of the winners in the working list, best first."""
         raise NotImplementedError
 
-    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
-        """Draw the ranks of independent draws, one row each; -1 where there are fewer than k."""
-        raise NotImplementedError
-
     def _describe_bar(self) -> str:
         offset = to_float(self.offset) if isinstance(self.offset, Fraction) else self.offset
         return f"a name must stand about {base.bar_in_words(1 + offset, self._limit + 1)}"
 
     _describe_end = _describe_bar
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> Indices:
-        """The positions of independent draws, one row each, for study and audit of public scores.
-
-        Best first, or sorted where the order is not released; -1 where there are fewer than k.
-        """
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        candidates = base.listing(scores.values, self._limit)
-        rows = np.append(candidates.positions, -1)[self._rank_many(candidates, count, source)]
-        return rows if self.ordered else sort_rows(rows)
 
 
 @base.mechanism_class
@@ -206,12 +177,12 @@ class LimitedDomainTopK(_WorkingList):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
+    title: ClassVar[str] = "limited-domain top-{0.k} with {0._kind.name} noise"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_delta_budget(epsilon, delta, self.budget))
-        limit = default_limit(self.k) if self.limit is None else self.limit
-        object.__setattr__(self, "limit", base.check_limit(limit, self.k))
+        k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget)
+        limit = base.check_limit(default_limit(k) if self.limit is None else self.limit, k)
+        set_fields(self, k=k, budget=budget, limit=limit)
         gumbel = self._kind == GUMBEL
         if self.split is not None:
             number("split", self.split, below=1.0)
@@ -231,10 +202,6 @@ class LimitedDomainTopK(_WorkingList):
         return kind
 
     @property
-    def name(self) -> str:
-        return f"limited-domain top-{self.k} with {self._kind.name} noise"
-
-    @property
     def charge(self) -> Guarantee:
         return self._cost(self.k)
 
@@ -243,27 +210,19 @@ class LimitedDomainTopK(_WorkingList):
         """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
         return ("pure", "zcdp") if self._kind == GUMBEL else ("pure",)
 
-    ordered: ClassVar[bool] = True
-
     @property
     def offset(self) -> float:
         """How far the bar stands above c + 1, in users: a public number."""
         above, many = self._bar
         return math.log(many) / self._rates[0] if many > 1 else to_float(above)
 
-    @property
-    def likely_bar(self) -> float:
-        """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
+    def bar_delta(self, *, quick: bool = False) -> float:
+        """The part of delta that the bar gets under (epsilon, delta); `quick` is what it nearly always gets."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
-
-    @property
-    def bar_delta(self) -> float:
-        """The part of delta that the bar gets under (epsilon, delta), as in `charge`, with no round calibrated."""
-        budget = self.guarantee
-        assert isinstance(budget, ApproxDP)
-        return base.part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
+        limit = self._limit
+        share = quick_heights(self.k, limit, budget)[0][1] if quick else share_for_rounds(self.k, limit, budget)
+        return base.part_of(budget.delta, 1 - share)
 
     @property
     def _rates(self) -> tuple[float, float]:
@@ -289,8 +248,7 @@ class LimitedDomainTopK(_WorkingList):
         return ApproxDP(up(rounds * Fraction(e)), delta)
 
     def _final_charge(self, outcome: base.Outcome) -> Guarantee:
-        assert outcome.indices is not None
-        return self._cost(min(len(outcome.indices) + 1, self.k))
+        return self._cost(min(len(present(outcome.indices)) + 1, self.k))
 
     def _describe_end(self) -> str:
         return f"the list ended at its bar: {self._describe_bar()}"
@@ -299,25 +257,13 @@ class LimitedDomainTopK(_WorkingList):
         """The ranks (from 0) of the winners in the working list, best first."""
         if not len(candidates.counts):
             return []
-        bar = self._noisy_bar(candidates)
-        finish = race.race(
-            candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=self._kind, source=source
-        )
-        return [int(rank) for rank in finish.indices[: race.how_many_above(finish.finishes(), bar.draw(source))]]
-
-    def _noisy_bar(self, candidates: base.Listing) -> race.Runner:
-        """The bar, under noise of the scale of all."""
         offset, many = self._bar
         noise = race.best_of(many) if self._kind == GUMBEL else self._kind
-        return race.Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
-
-    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
-        if not len(candidates.counts):
-            return np.full((count, self.k), race.LINE)
-        bar = self._noisy_bar(candidates)
-        field = race.Field(candidates.counts, self.k + 1, bar.scale, self._kind, bar)
-        races = field.races(count, source)
-        return np.concatenate([race.pad_rows(rows.indices, rows.ahead(), self.k, race.LINE) for rows in races])
+        scale = 1 / Fraction(self._rates[0])
+        bar = race.Runner(candidates.beyond + 1 + offset, scale, noise)
+        k = min(self.k, len(candidates.counts))
+        finish = race.race(candidates.counts, k=k, scale=scale, noise=self._kind, source=source)
+        return [int(rank) for rank in finish.indices[: race.how_many_above(finish.finishes(), bar.draw(source))]]
 
     inclusion_probabilities = utility.inclusion_probabilities
 
@@ -395,21 +341,16 @@ class CanonicalLimitedDomain(_WorkingList):
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
+    title: ClassVar[str] = "canonical top-{0.k} of a limited domain"
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        self._pay(base.check_small_delta(epsilon, delta, self.budget))
-        limit = base.check_limit(2 * self.k if self.limit is None else self.limit, self.k)
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "gamma", _check_gamma(self.gamma))
-        if self.k * limit > MOST_CLASSES:
+        k, budget = base.check_k(self.k), base.check_delta_budget(epsilon, delta, self.budget, below=0.5)
+        limit = base.check_limit(2 * k if self.limit is None else self.limit, k)
+        set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, zero=False))
+        if k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
             )
-
-    @property
-    def name(self) -> str:
-        return f"canonical top-{self.k} of a limited domain"
 
     @property
     def charge(self) -> ThinnedRange:
@@ -430,20 +371,7 @@ class CanonicalLimitedDomain(_WorkingList):
         return canonical_offset(self.k, self._limit, inner, Fraction(self.guarantee.delta))
 
     def _ranks(self, candidates: base.Listing, source: Source) -> list[int]:
-        return self._sets(candidates).draw(source)
-
-    def _rank_many(self, candidates: base.Listing, count: int, source: Source) -> Indices:
-        rows = self._sets(candidates).draw_many(source, count)
-        return np.array([ranks + [-1] * (self.k - len(ranks)) for ranks in rows])
-
-    def _sets(self, candidates: base.Listing) -> LimitedSets:
-        """Return the distribution over sets of ranks."""
         gamma, rate = Fraction(self.gamma), Fraction(self._round)
         bar = candidates.beyond + 1 + self.offset
-        return LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
-
-
-def _check_gamma(gamma: object) -> float | Fraction:
-    if isinstance(gamma, int | float | Fraction) and not isinstance(gamma, bool) and 0 < gamma <= 1:
-        return gamma
-    raise ValueError("gamma must be a number above 0 and at most 1, for example gamma=0.85")
+        sets = LimitedSets(candidates.counts, bar, self.k, self._limit, gamma * rate, (1 - gamma) * rate)
+        return sets.draw(WordStream(source))

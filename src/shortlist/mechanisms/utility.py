@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._arrays import Floats
-from shortlist._runtime import lazy_import
+from shortlist._runtime import LazyModule, lazy_import
 from shortlist.scores import QuestionOptions
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.base import Mechanism
     from shortlist.utility import Quality
+    from shortlist.utility import estimates as estimates
+else:
+    estimates = LazyModule("shortlist.utility.estimates")  # margins, and what gaps say: of released numbers alone
 
 
 def distribution(self: Mechanism, scores: object, question: QuestionOptions) -> Any:

@@ -6,13 +6,13 @@ import math
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Runs, Values
-from shortlist.errors import bad_type, bad_value
-from shortlist.estimates import NORMAL, Margin, gaussian_margin, pure_margin, whole_laplace_margin
+from shortlist._arrays import Runs, Values
+from shortlist._runtime import present, set_fields
+from shortlist.errors import bad_value
 from shortlist.exact.noise import GAUSSIAN, LAPLACE, Noise
 from shortlist.exact.reals import floor_of, floor_to_float
 from shortlist.exact.search import bisect
@@ -22,15 +22,16 @@ from shortlist.mechanisms.partition import NamesChoice, choice_of, list_of, offe
 from shortlist.mechanisms.race import NoisyRace
 from shortlist.mechanisms.sets import GuardedTopK
 from shortlist.mechanisms.unknown_domain import GAMMA, LimitedDomainTopK
+from shortlist.mechanisms.utility import estimates
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Extras
 from shortlist.sampling.entropy import Source, WordStream, shuffle
 from shortlist.sampling.race import Work
 from shortlist.sampling.thresholds import add_noise, add_pure_noise, add_whole_noise
-from shortlist.scores import QuestionOptions, Scores
+from shortlist.scores import Scores
 
 if TYPE_CHECKING:
-    from shortlist.utility import Quality
+    pass
 
 __all__ = ["MeasuredSet", "NoisyHistogram"]
 
@@ -72,18 +73,14 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-histogram.md#proof"
+    title: ClassVar[str] = "noisy histogram, the {0.k} largest, at most {0.most} a person"
 
     inclusion_probabilities = utility.inclusion_probabilities
 
     def __post_init__(self, epsilon: float | None) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        object.__setattr__(self, "most", check_cap(self.most))
         base.check_work(self.work)
-        self._pay(base.check_budget(epsilon, self.budget))
-
-    @property
-    def name(self) -> str:
-        return f"noisy histogram, the {self.k} largest, at most {self.most} a person"
+        most = base.check_whole("most", self.most, "$most=3")
+        set_fields(self, k=base.check_k(self.k), most=most, budget=base.check_budget(epsilon, self.budget))
 
     @property
     def charge(self) -> Guarantee:
@@ -103,10 +100,6 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     def _scale(self, scores: Scores) -> Fraction:
         return self.noise(scores).scale
 
-    def _noise_for(self, scores: Scores) -> tuple[Noise, Fraction]:
-        noisy = self.noise(scores)
-        return noisy.noise, noisy.scale
-
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
         if scores.neighbours != "add-remove":
@@ -123,21 +116,14 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         noisy, finish = self.noise(scores), self._race(scores, source)
         values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
-        one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
-        extras = Extras(values=values, margins=[one] * len(values))
-        return base.Outcome(finish.indices.tolist(), extras, (self._note(scores),))
-
-    def _note(self, scores: Scores) -> str:
-        way = "low" if scores._negated else "high"
-        return f"whoever is on the list because its noise was {way} is shown too {way}"
-
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        scores = self._validate_public(scores, question)
-        races = self._rows(scores, draws, base.check_source(rng))
-        return base.Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).undo_negation(scores)
+        one = (
+            estimates.whole_laplace_margin(noisy.scale)
+            if noisy.noise is LAPLACE
+            else estimates.gaussian_margin(noisy.scale, ONE)
+        )
+        extras, way = Extras(values=values, margins=[one] * len(values)), "low" if scores._negated else "high"
+        note = f"whoever is on the list because its noise was {way} is shown too {way}"
+        return base.Outcome(finish.indices.tolist(), extras, (note,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,16 +189,6 @@ def _between(low: float, high: float) -> float | None:
     return (low + high) / 2 if high - low > low * 2.0**-40 else None
 
 
-def check_cap(most: object) -> int:
-    """A whole number of candidates that one person counts for."""
-    try:
-        return base.check_k(most)
-    except TypeError:
-        raise bad_type("$most must be a whole number, for example $most=3") from None
-    except ValueError:
-        raise bad_value("$most must be at least 1") from None
-
-
 NamesFromData = NamesChoice | LimitedDomainTopK
 Selection = GuardedTopK | NamesFromData
 FEW = 8
@@ -235,9 +211,9 @@ class Parts:
         """The scale of the noise on each of so many numbers that one person may all move."""
         if self.epsilon is not None:
             return number * sensitivity / self.epsilon
-        assert self.deviation is not None
-        scale = Fraction(math.sqrt(number)) * self.deviation * sensitivity
-        while scale**2 < number * (self.deviation * sensitivity) ** 2:
+        one = present(self.deviation) * sensitivity
+        scale = Fraction(math.sqrt(number)) * one
+        while scale**2 < number * one**2:
             scale *= 1 + Fraction(1, 1 << 50)
         return scale
 
@@ -282,32 +258,19 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/measured.md#proof"
+    title: ClassVar[str] = "measured top-{0.k}"
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", base.check_k(self.k))
-        if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
-            raise bad_type("$budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
-        budget: PureDP | ZCDP | ApproxDP = self.budget
-        self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else base.plain_budget(budget))
+        set_fields(self, k=base.check_k(self.k), budget=base.check_budget(None, self.budget))
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
             raise bad_value("the budget must be greater than 0, for example $budget=ApproxDP(1.0, 1e-6)")
         if self.limit is not None:
-            object.__setattr__(self, "limit", base.check_limit(self.limit, self.k))
+            set_fields(self, limit=base.check_limit(self.limit, self.k))
 
-    @property
-    def name(self) -> str:
-        return f"measured top-{self.k}"
-
-    @property
-    def ordered(self) -> bool:
-        return True
-
+    @lru_cache  # noqa: B019 (of equal mechanisms it is the same, and to find it may take long)
     def _parts(self, public: bool) -> Parts:
         """The parts of the budget, each rounded so that together they fit."""
-        return _parts_of(self, public)
-
-    def _share(self, public: bool) -> Parts:
         budget = self.guarantee
         if isinstance(budget, ZCDP):
             names = floor_to_float((1 - QUARTER) * Fraction(budget.rho))
@@ -323,7 +286,9 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         if self.k <= FEW or not half:  # the least of all deltas has no half
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         rate = gaussian_rate(float(rest), half)  # nearly: it is certified where it is taken
-        if self.k * rate * math.log(20) <= NORMAL * math.sqrt(self.k) * float(rest):  # a delta that is too small
+        if self.k * rate * math.log(20) <= estimates.NORMAL * math.sqrt(self.k) * float(
+            rest
+        ):  # a delta that is too small
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certify_rate(rest, half))
 
@@ -364,51 +329,13 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         counts = numbers.astype(np.int64)
         return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
 
-    def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> Margin:
+    def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> estimates.Margin:
         if parts.epsilon is None:
-            return gaussian_margin(scale, Fraction(1) if whole else None)
-        return pure_margin(scale, whole=whole)
+            return estimates.gaussian_margin(scale, Fraction(1) if whole else None)
+        return estimates.pure_margin(scale, whole=whole)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[QuestionOptions]
-    ) -> base.Draws:
-        """The positions and values of independent draws, largest value first, for study and audit of public scores."""
-        scores, source, count = self._validate_public(scores, question), base.check_source(rng), base.check_draws(draws)
-        parts, values = self._parts(scores.public), scores.values
-        sets = parts.selection.release_many(scores, draws=count, rng=source)
-        table = (sets.indices if isinstance(sets, base.Draws) else sets).reshape(count, -1)
-        rows, reals = np.full(table.shape, -1, np.int64), np.full(table.shape, np.nan)
-        sizes = np.count_nonzero(table >= 0, axis=1)
-        for n in np.unique(sizes[sizes > 0]).tolist():
-            here = np.flatnonzero(sizes == n)
-            members = np.sort(table[here], axis=1)[:, table.shape[1] - n :]
-            scale = parts.noise(n, scores.largest_sensitivity)
-            noisy: Floats = np.array(self._noisy(values[members.ravel()], parts, scale, source)).reshape(members.shape)
-            order: Indices = np.lexsort((source.words(noisy.size).reshape(noisy.shape), -noisy), axis=1)
-            rows[here, :n] = np.take_along_axis(members, order, axis=1)
-            reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
-        return base.Draws(rows, reals).undo_negation(scores)
-
-    def success_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
-        """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
-        selection, scores = self._selection_for(scores, question)
-        return selection.success_probability(scores)
-
-    def quality(self, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the names (Definition 118): that of the selection."""
-        selection, scores = self._selection_for(scores, question)
-        return selection.quality(scores)
-
-    def _selection_for(self, scores: object, question: QuestionOptions) -> tuple[Selection, Scores]:
-        """Who selects, and from what: measuring changes nothing of who is named."""
-        scores = self._validate_public(scores, question)
-        return self._parts(scores.public).selection, scores
-
-
-@lru_cache
-def _parts_of(mechanism: MeasuredSet, public: bool) -> Parts:
-    """`_share`, remembered: the same for the same public facts, and to find it may take long."""
-    return mechanism._share(public)
+    success_probability = utility.success_probability
+    quality = utility.quality
 
 
 def _least_error_share(k: int, delta: float) -> Fraction:

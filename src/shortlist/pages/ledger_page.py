@@ -14,15 +14,15 @@ from shortlist._text import terminal_safe
 from shortlist.accounting.curves import number_text, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.errors import bad_type, bad_value
-from shortlist.ledger.filter import HAIR, ZERO, Standing, down
 from shortlist.pages.summary import in_short, mechanism_in_words, percent, risk
 from shortlist.pages.theme import caution_in, document, facts, meter, page_safe, price_in, risk_box, table, warning
 from shortlist.release_io import csv_table, path_text, write_text
 
 if TYPE_CHECKING:
     from shortlist.ledger.chain import LedgerEntry
-    from shortlist.ledger.filter import State, Terms
+    from shortlist.ledger.filter import Terms
     from shortlist.ledger.ledger import Ledger
+    from shortlist.pages.standing import Standing
 
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
@@ -53,8 +53,9 @@ def ledger_columns(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[o
     columns: dict[str, list[object]] = {name: [getattr(entry, name) for entry in entries] for name in plain}
     curve = "rho" if rho else "renyi"
     for name, column in (("epsilon", "epsilon"), ("curve", curve), ("delta", "delta")):
-        columns[column] = [_round_up(getattr(entry.amounts, name)) for entry in entries]
-        columns[f"total_{column}"] = [_round_up(getattr(entry.total, name)) for entry in entries]
+        for total, kind in (("", "amounts"), ("total_", "total")):
+            exact = [getattr(getattr(entry, kind), name) for entry in entries]
+            columns[f"{total}{column}"] = [None if one is None else up(one) for one in exact]
     for name in ("refundable", "refund_of", "request", "version", "hash"):
         columns[name] = [getattr(entry, name) for entry in entries]
     return columns
@@ -82,10 +83,6 @@ def without_folder(source: str) -> str:
     'films.parquet: user user_id, item film'
     """
     return FOLDER.sub(r"\g<written>", source, count=1)
-
-
-def _round_up(exact: Fraction | None) -> float | None:
-    return None if exact is None else up(exact)
 
 
 def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title: str = "") -> str:
@@ -148,9 +145,8 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
 
 def verification_text(entries: int) -> str:
     """That so many entries were verified."""
-    if entries < 2:
-        return "verified: it has one entry." if entries else "verified: it has no entries yet."
-    return f"verified: all {entries:,} entries follow from one another."
+    few = ("it has no entries yet.", "it has one entry.")[entries : entries + 1]
+    return f"verified: {few[0] if few else f'all {entries:,} entries follow from one another.'}"
 
 
 def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
@@ -189,13 +185,10 @@ def waiting(entries: list[LedgerEntry]) -> list[LedgerEntry]:
 
 
 def _waiting(entries: list[LedgerEntry]) -> str:
-    requests = waiting(entries)
-    if not requests:
+    facts = [(f"{one.number:,}", one.who or "not noted", one.purpose or "not said") for one in waiting(entries)]
+    rows = [tuple(map(terminal_safe, cells)) for cells in facts]
+    if not rows:
         return ""
-    rows = [
-        tuple(terminal_safe(cell) for cell in (f"{one.number:,}", one.who or "not noted", one.purpose or "not said"))
-        for one in requests
-    ]
     return (
         "<h2>Waiting for approval</h2><p>Somebody else than who asked may approve them: <code>shortlist ledger approve "
         f"LEDGER ENTRY</code>.</p>{table(('entry', 'who asked', 'what for'), rows, 'stack')}"
@@ -244,35 +237,3 @@ def cost_in_words(entry: LedgerEntry, *, rho: bool) -> str:
         "refund": f"{cost} given back, of entry {entry.refund_of}",
     }
     return words.get(entry.kind, cost)
-
-
-DELTA = "\ndelta: "
-"""How the line about delta begins."""
-
-
-def describe_ledger(terms: Terms, closed: str, here: State) -> str:
-    """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
-    standing, delta = Standing.of_state(terms, here), _describe_delta(terms, here)
-    stands = "; ".join(
-        filter(None, [closed, str(standing), terms.relation_words, "" if closed else terms.approval_words])
-    )
-    return f"{stands}{DELTA}{delta}" if delta else stands
-
-
-def _describe_delta(terms: Terms, here: State) -> str:
-    """How much of its delta a ledger still gives to answers that need one; empty if it has none, or is closed."""
-    budget, share = terms.budget, terms.limits.delta
-    if isinstance(budget, PureDP) or not budget.delta or here.closed:
-        return ""
-    limits, whole = terms.limits_for(here.total, ZERO, first=False), Fraction(budget.delta)
-    left, all_of_it = limits.delta - here.total.delta, number_text(budget.delta)
-    part = number_text(down(share), up=False)
-    other = f"the other {number_text(up(whole - share))} lets many small charges add up to less"
-    if 0 < share < whole and not here.charges:
-        return f"names from the data need one: the first charge may have all of {all_of_it}, later ones {part}; {other}"
-    if left < HAIR * whole:
-        return f"none of {all_of_it} is left for answers that need one, as names from the data do"
-    amount = number_text(down(left), up=False)
-    if limits.delta < whole:
-        return f"{amount} is left of the {part} for answers that need one, as names from the data do; {other}"
-    return f"{amount} is left of {all_of_it} for answers that need one, as names from the data do"

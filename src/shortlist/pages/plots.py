@@ -13,18 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from unicodedata import bidirectional
 
 from shortlist._runtime import MissingPackageError
-from shortlist._text import terminal_safe, width
+from shortlist._text import terminal_safe
 from shortlist.errors import PrivacyWarning
-from shortlist.pages.summary import (
-    bound_text,
-    caution,
-    chance_text,
-    cost_text,
-    disagree,
-    first_of,
-    in_short,
-    quantile_in_words,
-)
+from shortlist.pages import summary
+from shortlist.pages.texts import width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,9 +85,9 @@ def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) 
     promise = [
         "" if release.secure else "NOT PRIVATE, drawn with a seed",
         "lines at the ends: 95%" if release.margins else "",
-        shorten(f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}", 160),
-        "an epsilon above 10 promises little" if caution(release.guarantee) else "",
-        "ranks and values disagree where items are too close to tell" if disagree(release) else "",
+        shorten(f"{summary.in_short(release.guarantee)} for one {release.unit}, {release.mechanism}", 160),
+        "an epsilon above 10 promises little" if summary.caution(release.guarantee) else "",
+        "ranks and values disagree where items are too close to tell" if summary.disagree(release) else "",
     ]
     beside = min(SHORT, widest) if release.values is not None else 0  # names stand left of the bars
     ax.set_xlabel(fill("; ".join(filter(None, promise)), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
@@ -108,7 +100,7 @@ def _title(release: Release) -> str:
         return "1 quantile" if many == 1 else f"{many} quantiles"
     if many < 2:
         return "1 selected" if many else "Nothing could be released"
-    kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
+    kind = f"in order, {summary.first_of(release)} first" if release.ordered else "a set: the order says nothing"
     return f"{many} {'smallest' if release.largest is False else 'selected'}, {kind}"
 
 
@@ -120,7 +112,7 @@ def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
     for row, name in enumerate(names):
         if ranked:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
-        name = name if release.q is None else f"{quantile_in_words(release.q[row])} {name}"
+        name = name if release.q is None else f"{summary.quantile_in_words(release.q[row])} {name}"
         beside = f"  (leads by {release.gaps[row]:,.4g})" if release.gaps and row < len(release.gaps) else ""
         ax.text(0.05, row, _beside("", name) + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
@@ -164,18 +156,20 @@ def families(text: str) -> list[str]:
     """Installed fonts that have all letters of a text between them, as far as there are any: its own first."""
     from matplotlib import font_manager, rcParams
 
-    own = list(rcParams["font.family"])
+    own, fonts = list(rcParams["font.family"]), font_manager.fontManager.ttflist
     missing = set(map(ord, text)) - _letters(font_manager.findfont(font_manager.FontProperties(family=own)))
     more: dict[str, None] = {}
     for file in _files() if missing else ():
         if has := missing & _letters(file):
-            more[_family(file)] = None
+            if all(font.fname != file for font in fonts):
+                font_manager.fontManager.addfont(file)
+            more[next(font.name for font in fonts if font.fname == file)] = None
             missing -= has
         if not missing:
             break
     if missing - set(map(ord, " \n")):
         warnings.warn(NO_FONT, PrivacyWarning, stacklevel=4)
-    boxes = [font.name for font in font_manager.fontManager.ttflist if missing and font.name.startswith(BOXES)]
+    boxes = [font.name for font in fonts if missing and font.name.startswith(BOXES)]
     return [*own, *more, *boxes]
 
 
@@ -190,16 +184,6 @@ def _files() -> Iterator[str]:
     )
     newer = set(font_manager.findSystemFonts()) - listed.keys()
     yield from sorted(newer, key=lambda file: ("Sans" not in file, "Regular" not in file, file))
-
-
-def _family(file: str) -> str:
-    """The name that matplotlib knows a font by, from now on if it did not."""
-    from matplotlib import font_manager
-
-    fonts = font_manager.fontManager.ttflist
-    if all(font.fname != file for font in fonts):
-        font_manager.fontManager.addfont(file)
-    return next(font.name for font in fonts if font.fname == file)
 
 
 @lru_cache(maxsize=4096)
@@ -233,7 +217,7 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     seeded = "" if all(one.secure for one in release.values()) else "NOT PRIVATE, drawn with a seed; "
-    promise = shorten(f"{seeded}{in_short(release.guarantee)} for one {release.unit} in all groups{more}", 160)
+    promise = shorten(f"{seeded}{summary.in_short(release.guarantee)} for one {release.unit} in all groups{more}", 160)
     panels[0].figure.suptitle(promise, x=0.02, ha="left", color=inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
 
@@ -315,7 +299,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
         x = row.epsilon if by_cost else row.reached
         face = None if row.domain == "known" else "none"
         ax.plot(x, place, "o", color=colours[BUDGETS[row.budget]], markersize=7, markerfacecolor=face)
-        text = cost_text(x) if by_cost else chance_text(x)
+        text = summary.cost_text(x) if by_cost else summary.chance_text(x)
         ax.annotate(text, (x, place), (8, 0), textcoords="offset points", va="center", fontsize=8, color=ink)
     ax.set_yticks(range(len(rows)), [f"{row.mechanism} ({row.budget})" for row in rows], fontsize=9)
     ax.invert_yaxis()
@@ -323,7 +307,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
         log_ticks(ax)
         for value, label, style in ((plan.bound, "lower bound", "--"), (plan.collapse, "collapse point", ":")):
             if value is not None and 0 < value < math.inf:
-                ax.axvline(value, color=SOFT, linestyle=style, label=f"{label} {bound_text(value)}")
+                ax.axvline(value, color=SOFT, linestyle=style, label=f"{label} {summary.bound_text(value)}")
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False, fontsize=8, loc="upper right")
     title = f"Epsilon for {plan.goal} {plan.target:g}: {plan.described}" if by_cost else f"How good: {plan.described}"

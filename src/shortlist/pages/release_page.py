@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shortlist._runtime import version
-from shortlist._text import LEAD, OVER, terminal_safe
+from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.errors import bad_type
 from shortlist.pages import summary
 from shortlist.pages.summary import as_sentence
+from shortlist.pages.texts import LEAD, OVER
 from shortlist.pages.theme import caution_in, document, facts, meter, page_safe, price_in, risk_box, sources, warning
 from shortlist.release_io import label_text, path_text, write_text
 
@@ -81,12 +82,11 @@ def _lead(release: Release | GroupedRelease) -> str:
         most = f"{release.groups_per_user} group{'s' * (release.groups_per_user != 1)}"
         said = f"One {unit} is in at most {most} and pays {price} in all of them together."
         return f"Drawn with differential privacy. {said}"
+    order = "This is a set, sorted by name: its order says nothing. "
+    if release.ordered:
+        order = f"The list is in order, {summary.first_of(release)} first. "
     if len(release) <= 1 or release.q is not None:
         order = ""
-    elif release.ordered:
-        order = f"The list is in order, {summary.first_of(release)} first. "
-    else:
-        order = "This is a set, sorted by name: its order says nothing. "
     fewer = f"{page_safe(summary.came(release))} " if release.asked is not None and len(release) < release.asked else ""
     drawn = "They were drawn" if release.q is not None and len(release) > 1 else "It was drawn"
     return f"{fewer}{order}{drawn} with differential privacy, {price}, for every single {unit}."
@@ -172,32 +172,22 @@ def _bars(release: Release) -> list[str]:
 
 
 def _promise(release: Release | GroupedRelease) -> str:
-    unit = page_safe(release.unit)
-    if release.neighbours == "replace":
-        doubt = f"which of two versions of one {unit}’s data was used"
-    else:
-        doubt = f"whether one particular {unit} is in the data at all"
-    return (
-        f"<h2>What it can give away</h2><p>Think of somebody who knows everything else: all the other people in the "
-        f"data, the method, and this list. They want to know {doubt}, and have no idea: fifty-fifty.</p>"
-        f"{risk_box(summary.risk(release.guarantee), BEFORE, AFTER)}"
-        f"{_limits(release)}"
-    )
-
-
-def _limits(release: Release | GroupedRelease) -> str:
     guarantee, unit = release.guarantee, page_safe(release.unit)
-    failing = ""
-    pure = guarantee.as_pure()
+    doubt, other = f"whether one particular {unit} is in the data at all", "without them"
+    if release.neighbours == "replace":
+        doubt, other = f"which of two versions of one {unit}’s data was used", "with the other version of their data"
+    failing, pure = "", guarantee.as_pure()
     if isinstance(guarantee, ApproxDP):
         # not "with probability delta it may say more": that does not follow from (epsilon, delta)
-        other = "with the other version of their data" if release.neighbours == "replace" else "without them"
         failing = (
             f" Whatever one looks for in the list, its chance is at most e<sup>ε</sup> times what it would be {other}, "
             f"plus δ = {summary.in_full(guarantee.delta)}, and the other way round; the bounds above include that."
         )
     group = f" For a group of m of them, multiply ε = {summary.in_full(pure.epsilon)} by m." if pure is not None else ""
     return (
+        f"<h2>What it can give away</h2><p>Think of somebody who knows everything else: all the other people in the "
+        f"data, the method, and this list. They want to know {doubt}, and have no idea: fifty-fifty.</p>"
+        f"{risk_box(summary.risk(guarantee), BEFORE, AFTER)}"
         f'<p class="note">The promise is for one {unit}, with all their rows, against any computer and any knowledge '
         f"from elsewhere, now or later.{failing}{group} It does not hide what is true of the whole crowd: that is what "
         "the list is for.</p>"
@@ -206,23 +196,20 @@ def _limits(release: Release | GroupedRelease) -> str:
 
 def _origin(release: Release | GroupedRelease) -> str:
     changes = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
+    change, candidates = changes.get(release.neighbours, release.neighbours), summary.candidates_in_words(release)
+    booked = f"<code>{page_safe(str(release.charge))}</code>: {FINER}"
     rows = [
         ("Mechanism", page_safe(release.mechanism)),
         ("Why this one", page_safe(summary.why_in_words(release))),
+        ("Which way it went", page_safe(WAYS.get(release.used or "", release.used or ""))),
         ("Guarantee", f"<code>{page_safe(str(release.guarantee))}</code>"),
-        (
-            "Protects",
-            f"every {page_safe(release.unit)}: {changes.get(release.neighbours, page_safe(release.neighbours))}",
-        ),
-        *([("Candidates", words)] if (words := summary.candidates_in_words(release)) else []),
+        ("Booked as", booked if release.charge != release.guarantee else ""),
+        ("Protects", page_safe(f"every {release.unit}: {change}")),
+        ("Candidates", candidates),
         ("Randomness", "the operating system’s secure source" if release.secure else "seeded: a test, not private"),
         ("Sampling", "exact: the law of the mechanism, without rounding errors"),
     ]
-    if release.charge != release.guarantee:
-        rows.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>: {FINER}"))
-    if release.used is not None:
-        rows.insert(2, ("Which way it went", page_safe(WAYS.get(release.used, release.used))))
-    return f"<h2>How it was made</h2>{facts(rows)}"
+    return f"<h2>How it was made</h2>{facts([row for row in rows if row[1]])}"
 
 
 def _payment(release: Release | GroupedRelease) -> str:
@@ -232,9 +219,8 @@ def _payment(release: Release | GroupedRelease) -> str:
             "<h2>What was paid</h2><p>No ledger was given, so nothing keeps count of what this list and others give "
             "away together.</p>"
         )
-    if receipt.balance:
-        left = [("Then", page_safe(f"{receipt.balance}. What is booked is progress; the promise is the budget"))]
-    else:  # of an older release
+    left = [("Then", page_safe(f"{receipt.balance}. What is booked is progress; the promise is the budget"))]
+    if not receipt.balance:  # of an older release
         left = [("Spent so far", page_safe(str(receipt.spent))), ("Left", page_safe(str(receipt.remaining)))]
     rows = [
         ("Ledger", f"<code>{page_safe(receipt.ledger)}</code>, entry {receipt.entry:,}"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shortlist._text import LEAD, OVER, terminal_safe
+from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, as_epsilon, number
 from shortlist.errors import Text
 
@@ -83,7 +83,8 @@ def risk(guarantee: Guarantee | float) -> Risk:
     if not isinstance(guarantee, Guarantee):
         guarantee = PureDP(number("epsilon", guarantee, above=True))
     pure, guess = guarantee.epsilon_at(0.0), guess_probability(guarantee)
-    posterior = () if math.isinf(pure) else tuple((prior, _posterior(prior, pure)) for prior in PRIORS)
+    afterwards = [_up(prior / (prior + (1 - prior) * math.exp(-pure))) if pure else prior for prior in PRIORS]
+    posterior = () if math.isinf(pure) else tuple(zip(PRIORS, afterwards, strict=True))
     return Risk(guess, posterior, tuple((rate, _up(1.0 - guarantee.tradeoff(rate))) for rate in FALSE_POSITIVE_RATES))
 
 
@@ -107,10 +108,6 @@ def guess_probability(guarantee: Guarantee) -> float:
     """Return (1 + delta(0)) / 2, rounded up: the largest probability of guessing a fair coin."""
     apart = guarantee.delta_at(0.0)
     return _up((1.0 + apart) / 2) if apart else 0.5
-
-
-def _posterior(prior: float, epsilon: float) -> float:
-    return _up(prior / (prior + (1 - prior) * math.exp(-epsilon))) if epsilon else prior
 
 
 def _up(chance: float) -> float:
@@ -137,13 +134,11 @@ def in_short(guarantee: Guarantee) -> str:
     >>> in_short(ApproxDP(1.0, 1e-6))
     'ε = 1, δ = 1e-6'
     """
-    if isinstance(guarantee, PureDP):
-        return f"ε = {in_full(guarantee.epsilon)}"
-    if isinstance(guarantee, ApproxDP):
-        return f"ε = {in_full(guarantee.epsilon)}, δ = {in_full(guarantee.delta)}"
-    if isinstance(guarantee, ZCDP):
-        return f"ρ = {in_full(guarantee.rho)}" + (f", δ = {in_full(guarantee.delta)}" if guarantee.delta else "")
-    return str(guarantee)
+    if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
+        return str(guarantee)
+    size = f"ρ = {in_full(guarantee.rho)}" if isinstance(guarantee, ZCDP) else f"ε = {in_full(guarantee.epsilon)}"
+    delta = getattr(guarantee, "delta", 0.0)
+    return f"{size}, δ = {in_full(delta)}" if delta else size
 
 
 def in_full(number: float) -> str:
@@ -332,13 +327,6 @@ def disagree(release: Release) -> bool:
     return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
 
 
-def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:
-    """The same columns of texts, with what the gaps are leads over in place of "gap", where that is one thing."""
-    over = {type(one.evidence).__name__ == "ThresholdGaps" for one in lists if one.gaps is not None}
-    head = "gap" if len(over) != 1 else OVER if over.pop() else LEAD
-    return {head if name == "gap" and head not in shown else name: cells for name, cells in shown.items()}
-
-
 def came(release: Release | GroupedRelease) -> str:
     """What came out, in a sentence: how many of those asked for, and why others did not."""
     many = len(release)
@@ -359,7 +347,7 @@ def came(release: Release | GroupedRelease) -> str:
 def _price(guarantee: Guarantee) -> str:
     if not isinstance(guarantee, PureDP | ApproxDP | ZCDP):
         return str(guarantee)
-    delta = 0.0 if isinstance(guarantee, PureDP) else guarantee.delta
+    delta = getattr(guarantee, "delta", 0.0)
     size = f"rho {guarantee.rho}" if isinstance(guarantee, ZCDP) else f"epsilon {guarantee.epsilon}"
     return size + (f" and delta {in_full(delta)}" if delta else "")
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from shortlist._runtime import version
@@ -53,24 +54,17 @@ def page(
     talks
         Whether it may ask the server it came from.
     """
-    code = "\n".join(asset(name) for name in scripts)
+    code, style = "\n".join(map(asset, scripts)), "\n".join(map(asset, styles))
     origin = f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'" if code else "'none'"
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {origin}; img-src data:"
-    policy += "; connect-src 'self'" if talks else ""
-    policy += "; base-uri 'none'; form-action 'none'"
-    style = "\n".join(asset(name) for name in styles)
+    talk = " connect-src 'self';" if talks else ""
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {origin}; img-src data:;{talk} base-uri 'none'"
     elements = "".join(
         f'<script type="application/json" id="{escape(name)}">{encode_json(value)}</script>\n'
         for name, value in (data or {}).items()
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f'<link rel="icon" href="data:,">\n<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n'
-        f"<body>\n{body}\n{elements}{f'<script>{code}</script>' if code else ''}\n</body>\n</html>\n"
-    )
+    script = f"<script>{code}</script>" if code else ""
+    words = {"title": escape(title), "style": style, "body": body, "elements": elements, "script": script}
+    return Template(asset("pages/page.html")).substitute(policy=f"{policy}; form-action 'none'", **words)
 
 
 def encode_json(value: Any) -> str:
@@ -96,14 +90,15 @@ def warning(text: str) -> str:
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], kind: str = "") -> str:
     """A table of plain texts, in a box that scrolls by itself where the page is narrow."""
-    cells = "".join(f'<th scope="col">{escape(word)}</th>' for word in head)
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td data-label="{escape(word)}">{escape(cell)}</td>' for word, cell in zip(head, row, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    return f'<table class="{kind}"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>'
+    heads, tags = [escape(word) for word in head], [f'<td data-label="{escape(word)}">' for word in head]
+    cells = [[f"{tag}{escape(cell)}</td>" for tag, cell in zip(tags, row, strict=True)] for row in rows]
+    return _grid([f'<th scope="col">{word}</th>' for word in heads], cells, f'class="{kind}"')
+
+
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], how: str = "") -> str:
+    """A table of cells that are HTML already."""
+    body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
+    return f"<table{how and ' '}{how}><thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
 
 
 LIST = "pages/references.json"
@@ -208,6 +203,7 @@ WHOLE = "white-space:nowrap"
 """For numbers, which go below their bars where there is no room beside them. Names may need several lines, and break
 anywhere if they must: a card fits a phone."""
 SCROLLS, TEXT = "overflow-x:auto", "max-width:46em"
+COLLAPSED = 'style="border-collapse:collapse"'
 HEAD = f"{CELL};overflow-wrap:normal"
 MOST = 30
 """Letters of a number."""
@@ -226,16 +222,13 @@ def card(
     lengths = [value if isinstance(value, int | float) and value > 0 else 0.0 for value in values or ()]
     most = max(lengths, default=0.0)
     bars = [WIDEST * one / most for one in lengths] if 0 < most < math.inf else []
-    head = "".join(f'<th style="{HEAD}">{page_safe(name)}</th>' for name in columns)
-    rows = [
-        "".join(_cell(name, cells[row], bars[row : row + 1]) for name, cells in columns.items())
-        for row in range(max(map(len, columns.values()), default=0))
-    ]
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    heads = [f'<th style="{HEAD}">{page_safe(name)}</th>' for name in columns]
+    many = range(max(map(len, columns.values()), default=0))
+    rows = [[_cell(name, cells[row], bars[row : row + 1]) for name, cells in columns.items()] for row in many]
     rest = "".join(f"<p>{page_safe(line)}</p>" for line in more)
     return (
         f'<div style="overflow-wrap:anywhere"><div style="{SCROLLS}">'
-        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f"{_grid(heads, rows, COLLAPSED)}</div>"
         f'<p style="{TEXT}"><b>{page_safe(summary)}</b></p>'
         f"{_lines(remarks)}"
         f'<details style="{TEXT}"><summary>how it was made</summary>{rest}</details></div>'
@@ -267,11 +260,9 @@ def page_safe(text: str) -> str:
 
 def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> str:
     """A table of these texts as part of a page, and lines below it."""
-    head = "".join(f"<th>{page_safe(name)}</th>" for name in columns)
-    rows = zip(*columns.values(), strict=True)
-    body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    rows = [[f"<td>{page_safe(cell)}</td>" for cell in row] for row in zip(*columns.values(), strict=True)]
     below = "".join(f"<p>{page_safe(line)}</p>" for line in lines)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+    return f"{_grid([f'<th>{page_safe(name)}</th>' for name in columns], rows)}{below}"
 
 
 PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s&'\"]+", re.IGNORECASE)

@@ -6,28 +6,26 @@ Nothing is simulated. These numbers are functions of the scores, so they are for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._arrays import find_frame_library
-from shortlist._text import text_table
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
-from shortlist.exact.search import bisect, within
-from shortlist.mechanisms.base import check_k, check_public_scores
+from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
 from shortlist.mechanisms.race import quick_epsilon_of_a_round
 from shortlist.mechanisms.sets import GuardedTopK, OneShot, budget_with_rounds, share_of
-from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_comparison
+from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
-from shortlist.planning.rows import Contestant, contestants, curves
+from shortlist.planning.rows import compared, contestants
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import QuestionOptions, Scores, as_scores
 from shortlist.utility.lower_bound import most_success
-from shortlist.utility.sets import GuardedSetDistribution
+from shortlist.utility.sets import guarded_set
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,41 +140,24 @@ def compare(
     'canonical'
     """
     data, size = _validate_public(scores, question), check_k(k)
-    grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
+    grid = sorted(PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon]))
     if not grid:
         raise bad_value("$epsilon must be a number or a list of numbers, for example $epsilon=[0.1, 0.3, 1.0]")
-    if not data.public:
-        return Comparison(size, tuple(_name_rows(data, size, sorted(grid), delta)))
-    if delta is not None:
-        raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
-    rows = [
-        Row(label, one, *(getattr(quality, name) for name in GOALS))
-        for label, build in curves().items()
-        for one in sorted(grid)
-        for quality in [build(size, one).quality(data)]
-    ]
-    cap = data.most if most is None else check_cap(most)
-    for one in contestants(size, "known", False, cap):
-        if one.row.needs and one.currencies == ("pure",):
-            rows += _rows_of(one, data, sorted(grid), 0.0)
-    return Comparison(size, tuple(rows), _limit(data, size, sorted(grid)))
-
-
-def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -> Iterator[Row]:
-    """Of names from the data: what is planned for them, and with their weights what needs these."""
-    if delta is None:
-        raise bad_value("these names come from the data: write the delta of the releases too, for example $delta=1e-6")
-    checked = number("delta", delta, above=True, below=0.5)
-    shared = None if scores._weights is None else scores._weights.most
-    for one in contestants(k, "unknown", False, scores.most, shared):
-        if one.one_pair:
-            yield from _rows_of(one, scores, grid, checked)
-
-
-def _rows_of(one: Contestant, scores: Scores, grid: list[float], delta: float) -> Iterator[Row]:
-    """Yield a row for each epsilon; NaN where it is not known how far it gets towards a goal."""
-    for epsilon in grid:
-        yield Row(one.label, epsilon, **dict.fromkeys(GOALS, math.nan) | dict(one.qualities(scores, epsilon, delta)))
+    if data.public:
+        if delta is not None:
+            raise bad_value("$delta is for names that come from the data; a public list is compared under pure budgets")
+        paid, rivals = 0.0, compared(size, data.most if most is None else check_whole("most", most, "$most=3"))
+    else:
+        if delta is None:
+            raise bad_value(
+                "these names come from the data: write the delta of the releases too, for example $delta=1e-6"
+            )
+        paid = number("delta", delta, above=True, below=0.5)
+        shared = None if data._weights is None else data._weights.most
+        rivals = [one for one in contestants(size, "unknown", False, data.most, shared) if one.one_pair]
+    unknown = dict.fromkeys(GOALS, math.nan)  # where it is not known how far one gets towards a goal
+    rows = [Row(one.label, e, **unknown | dict(one.qualities(data, e, paid))) for one in rivals for e in grid]
+    return Comparison(size, tuple(rows), _limit(data, size, grid) if data.public else ())
 
 
 def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:
@@ -184,7 +165,7 @@ def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, floa
     counts = scores.values.dtype.kind != "f" and scores.monotone and scores.range_sensitivity == 1
     if not counts or k == len(scores):
         return ()
-    return tuple((epsilon, most_success(scores.values, k, epsilon)) for epsilon in grid)
+    return tuple(zip(grid, most_success(scores.values, k, grid), strict=True))
 
 
 def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[QuestionOptions]) -> float:
@@ -231,7 +212,7 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
 
     rounds = _by_rounds(mechanism, data) if isinstance(mechanism, GuardedTopK) else None
     if rounds is None:
-        return _first(lambda log_size: chance(budgets(math.exp(log_size))) >= target)
+        return least_epsilon_reaching(lambda size: chance(budgets(size)), target, width=4e-7)
     # where it is needed without a delta, to begin there
     near = least_epsilon_reaching(lambda epsilon: chance(PureDP(epsilon)), target, width=0.05)
     if not 0 < near < math.inf:
@@ -265,7 +246,7 @@ def _by_rounds(mechanism: GuardedTopK, scores: Scores) -> Trace | None:
         whole, (noise, less) = budget_with_rounds(e, k, share, delta)
         one = replace(mechanism, budget=whole)
         run = one._run_with(scores, public, OneShot(noise, scores.range_sensitivity / less))
-        return whole.epsilon, GuardedSetDistribution(run, len(scores)).success()
+        return whole.epsilon, guarded_set(run, len(scores)).success()
 
     return lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at
 
@@ -286,20 +267,6 @@ def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
     raise TypeError(
         f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: that is {lack}"
     )
-
-
-def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: float = 60.0) -> float:
-    """e to the least number at which an increasing predicate holds, from above; infinite beyond `farthest`."""
-    here, step, low, high = 0.0, 1.0, -math.inf, math.inf
-    while math.isinf(low) or math.isinf(high):
-        if abs(here) > farthest:
-            return math.inf if here > 0 else math.exp(here)
-        if succeeds(here):
-            high, here = here, here - step
-        else:
-            low, here = here, here + step
-        step *= 2
-    return math.exp(bisect(succeeds, low, high, within(width))[1])
 
 
 def _validate_public(scores: object, question: QuestionOptions) -> Scores:

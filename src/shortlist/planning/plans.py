@@ -6,37 +6,29 @@ import math
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices, Values, find_frame_library
 from shortlist._runtime import IMPORTS
-from shortlist._text import text_table
 from shortlist.accounting.guarantees import count, flag, number
 from shortlist.errors import bad_type, bad_value
 from shortlist.execute import histogram_from
-from shortlist.mechanisms.base import check_k, check_public_scores
+from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
 from shortlist.mechanisms.sets import default_gamma
-from shortlist.mechanisms.values import check_cap
 from shortlist.pages.plots import plot_plan
 from shortlist.pages.summary import bound_text, chance_text, cost_text, in_full
+from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
-from shortlist.planning.rows import (
-    CURRENCIES,
-    DOMAINS,
-    FACTS,
-    Contestant,
-    Currency,
-    Goal,
-    affordable,
-    contestants,
-    cost,
-)
+from shortlist.planning.rows import CURRENCIES, DOMAINS, FACTS, Contestant, Goal, affordable, contestants, cost
 from shortlist.planning.search import least_epsilon_of_a_list, least_epsilon_reaching, race_of_a_list
 from shortlist.scores import QuestionOptions, Scores, as_scores
-from shortlist.utility import searching
+from shortlist.utility import ranks_within, searching
 from shortlist.utility.lower_bound import least_epsilon, least_epsilon_for_recall
+
+Word = TypeVar("Word", bound=str)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,13 +40,6 @@ GOALS: dict[str, str] = {
     "good": "the set holds the best hundredth and nothing beyond rank 1.5 k",
     "recall": "expected share of the true top k in the set",
 }
-
-
-def check_goal(goal: object) -> Goal:
-    """A goal by its word."""
-    if not isinstance(goal, str) or goal not in GOALS:
-        raise bad_value(f"$goal must be one of {', '.join(map(repr, get_args(Goal)))}, for example $goal='top'")
-    return goal  # type: ignore[return-value]
 
 
 NUMBERS = ("epsilon", "rho", "delta", *GOALS)
@@ -227,31 +212,20 @@ def _crossing_lines(plan: Plan) -> list[str]:
     ]
     for budget in dict.fromkeys(row.budget for row in plan.rows):
         here = [row for row in plan.rows if row.budget == budget and row.domain == "known"]
-        ours = [row for row in here if row.method == "histogram"]
-        rivals = [row for row in here if row.method != "histogram"]
-        if not ours or not rivals:
+        ours = next((row for row in here if row.method == "histogram"), None)  # the best come first
+        rival = next((row for row in here if row.method != "histogram"), None)
+        if ours is None or rival is None or math.isinf(ours.epsilon):
             continue
-        mine, other = ours[0], rivals[0]  # the best come first
-        if plan.target is None:
-            lines.append(
-                f"{budget}: {chance_text(mine.reached)} by a histogram, {chance_text(other.reached)} by selection"
-            )
-        elif math.isfinite(mine.epsilon):
-            lines.append(
-                f"{budget}: epsilon {cost_text(mine.epsilon)} by a histogram, {cost_text(other.epsilon)} by selection"
-            )
+        unit = "" if plan.target is None else "epsilon "
+        one, two = (cost_text(row.epsilon) if unit else chance_text(row.reached) for row in (ours, rival))
+        lines.append(f"{budget}: {unit}{one} by a histogram, {two} by selection")
     return lines
-
-
-def _times(ratio: float) -> str:
-    return bound_text(ratio, 2) if ratio < 100 else f"{math.floor(ratio):,}"
 
 
 def _sentence(plan: Plan) -> str:
     best = plan.best
-    fact, _ = FACTS.get(best.method, ("", ""))
     unit = f"{BUDGETS[best.budget]}, {DOMAIN_TEXTS[best.domain]}"
-    known = f"; {fact}" if fact else ""
+    known = f"; {FACTS[best.method]}" if best.method in FACTS else ""
     if plan.target is None:
         text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit})"
     elif math.isinf(best.epsilon):
@@ -262,13 +236,14 @@ def _sentence(plan: Plan) -> str:
         text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit})"
         peeling = [row.epsilon for row in plan.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
         if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
-            text += f", {_times(peeling[0] / best.epsilon)} times less than peeling under a pure budget"
+            ratio = peeling[0] / best.epsilon
+            times = bound_text(ratio, 2) if ratio < 100 else f"{math.floor(ratio):,}"
+            text += f", {times} times less than peeling under a pure budget"
     if best.method == "canonical" and plan.collapse and best.epsilon < 1.5 * plan.collapse < math.inf:
         text += "; wrong sets crowd it out a little below: if the description may be off, take the guarded default"
     return f"{text}{known}. The aim: {GOALS[plan.goal]}"
 
 
-EXAMPLES = "'zipf:1.1', 'geometric:0.9' or 'flat:200'"
 MOST_ITEMS = 10_000_000
 
 
@@ -286,7 +261,13 @@ def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indi
     >>> counts_of_shape("flat:20", 4, 120, 2)
     array([120, 120, 100, 100])
     """
-    kind, value = _parse_shape(shape)
+    kind, _, text = shape.partition(":") if isinstance(shape, str) else ("", "", "")
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if kind not in ("zipf", "geometric", "flat") or not 0 <= value < np.inf:
+        raise bad_value("$shape must be a word and a number, for example 'zipf:1.1', 'geometric:0.9' or 'flat:200'")
     number, people = count("items", items), count("users", users)
     if number > MOST_ITEMS:
         raise bad_value(f"$items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
@@ -303,18 +284,6 @@ def counts_of_shape(shape: object, items: object, users: object, k: int) -> Indi
             raise bad_value("$shape: a step is a whole number of users, at most users, for example 'flat:200'")
         counts = np.where(rank <= k, people, people - value)
     return np.floor(counts).astype(np.int64)
-
-
-def _parse_shape(shape: object) -> tuple[str, float]:
-    word = shape if isinstance(shape, str) else ""
-    kind, _, text = word.partition(":")
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if kind not in ("zipf", "geometric", "flat") or not 0 <= value < np.inf:
-        raise bad_value(f"$shape must be a word and a number, for example {EXAMPLES}")
-    return kind, value
 
 
 def collapse_point(values: Values, k: int, gamma: float, range_sensitivity: float = 1.0) -> float:
@@ -427,12 +396,15 @@ def plan(
     >>> answer.best.mechanism, round(answer.best.epsilon, 4), answer.best.epsilon >= answer.bound
     ('canonical', 0.0107, True)
     """
-    size, aim = check_k(k), check_goal(goal)
+    size = check_k(k)
+    if not isinstance(goal, str) or goal not in GOALS:
+        raise bad_value(f"$goal must be one of {', '.join(map(repr, GOALS))}, for example $goal='top'")
     data, described, cap = _question(size, items, users, shape, scores, most, question)
     choices = int(np.count_nonzero(data.values > -math.inf))
     if size >= choices:
         raise bad_value(f"$k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
-    wanted = _target(target, aim, epsilon)
+    sought: Goal = goal  # type: ignore[assignment]
+    wanted = _target(target, sought, epsilon)
     spent = None if epsilon is None else number("epsilon", epsilon, above=True)
     if spent is not None and not LEAST <= spent <= MOST:
         raise bad_value(f"$epsilon must be from {LEAST:g} to {MOST:,.0f} in a plan: write $epsilon=1.0, for example")
@@ -442,15 +414,15 @@ def plan(
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(data), flag("ordered", ordered)
     shared = None if data._weights is None else data._weights.most
-    entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
-                if (data.public if place == "known" else counts) and aim in one.row.goals]  # fmt: skip
-    bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
-    starts = Starts(bound)
-    with searching(aim) if spent is None else nullcontext():
-        by_entrant = {
-            i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, starts) for i in _simplest(entrants)
-        }
-    rows = [row for i in range(len(entrants)) for row in by_entrant[i]]
+    entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)
+                if (data.public if place == "known" else counts) and sought in one.row.goals]  # fmt: skip
+    bound = BOUNDS[sought](data.values, size, wanted) if counts and wanted is not None and sought in BOUNDS else None
+    aim, last = Aim(data, sought, wanted, spent, room, currencies, bound or 0.1), Tries()
+    by_entrant: dict[Contestant, list[PlanRow]] = {}
+    with searching(sought) if spent is None else nullcontext():
+        for one in sorted(entrants, key=lambda one: one.rounds == 1):  # rounds first, on which others fall back
+            by_entrant[one] = _rows(one, aim, last)
+    rows = [row for one in entrants for row in by_entrant[one]]
     if not rows:
         raise bad_value(
             "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "
@@ -459,84 +431,79 @@ def plan(
     rows.sort(key=lambda row: (row.epsilon, -row.reached) if wanted is not None else (-row.reached, row.epsilon))
     gamma = float(default_gamma(size, len(data)))
     collapse = None if size == 1 else collapse_point(data.values, size, gamma, float(data.range_sensitivity))
-    return Plan(size, aim, wanted, described, tuple(rows), bound, collapse, cap)
+    return Plan(size, sought, wanted, described, tuple(rows), bound, collapse, cap)
 
 
-def _simplest(entrants: list[Contestant]) -> list[int]:
-    """In which order they are worked out: rounds first, on which others fall back."""
-    return sorted(range(len(entrants)), key=lambda i: entrants[i].rounds == 1)
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is asked of every contestant."""
+
+    scores: Scores
+    goal: Goal
+    target: float | None
+    epsilon: float | None
+    """One of the two."""
+    delta: float
+    currencies: tuple[str, ...]
+    bound: float
+    """Above it searches begin."""
 
 
-class Starts:
-    """Where searches begin: where the last one of their kind ended, or at first above the bound."""
-
-    def __init__(self, bound: float | None) -> None:
-        self._bound = bound or 0.1
-        self._last: dict[tuple[str, bool, bool], float] = {}
-
-    def start(self, one: Contestant) -> tuple[float, float]:
-        """(a pure epsilon, or the epsilon or range of its currency; how far in ln of it to the next)."""
-        last, rounds, domain, ordered = self._last, one.rounds > 1, one.row.domain, one.row.ordered
-        if p := last.get((domain, ordered, rounds)):
-            return p, 0.15
-        if ordered and not rounds and (p := last.get((domain, False, False))):
-            return 2 * p, 0.3  # a list in one round needs about twice what its set does
-        if rounds and (p := last.get(("known", ordered, True))):
-            return 2 * p, 0.7  # rounds and a threshold need one to three times what rounds do
-        return self._bound * (6.0 if ordered else 1.3), 0.7
-
-    def add(self, one: Contestant, p: float) -> None:
-        if 0 < p <= MOST:
-            self._last[one.row.domain, one.row.ordered, one.rounds > 1] = p
+Tries = dict[tuple[str, bool, bool], float]
+"""Where the last search of a kind ended."""
 
 
-def _rows(
-    one: Contestant,
-    scores: Scores,
-    goal: Goal,
-    target: float | None,
-    epsilon: float | None,
-    delta: float,
-    currencies: tuple[str, ...],
-    starts: Starts,
-) -> list[PlanRow]:
+def first_try(one: Contestant, bound: float, last: Tries) -> tuple[float, float]:
+    """(a pure epsilon, or the epsilon or range of its currency, at which a search begins; how far in ln to the next).
+
+    Where the last search of its kind ended, or at first above the bound.
+    """
+    rounds, domain, ordered = one.rounds > 1, one.row.domain, one.row.ordered
+    if p := last.get((domain, ordered, rounds)):
+        return p, 0.15
+    if ordered and not rounds and (p := last.get((domain, False, False))):
+        return 2 * p, 0.3  # a list in one round needs about twice what its set does
+    if rounds and (p := last.get(("known", ordered, True))):
+        return 2 * p, 0.7  # rounds and a threshold need one to three times what rounds do
+    return bound * (6.0 if ordered else 1.3), 0.7
+
+
+def _least(one: Contestant, aim: Aim, target: float, delta: float, last: Tries) -> float:
+    """The least p at which a contestant reaches the target with its delta."""
+    if one.row.domain == "known" and _is_certain(aim.scores.values, one.request.size, aim.goal):
+        return 0.0
+    start, step = first_try(one, aim.bound, last)
+    if one.splits_delta:
+        race = race_of_a_list(aim.scores, aim.goal, one.rounds)
+        return least_epsilon_of_a_list(race, one.rounds, delta, target, start, step, width=WIDTH, most=MOST)
+    reach = partial(one.reach, aim.scores, aim.goal, delta=delta)
+    p = least_epsilon_reaching(reach, target, start=start, step=step, width=WIDTH)
+    if 0 < p <= MOST:
+        last[one.row.domain, one.row.ordered, one.rounds > 1] = p
+    return math.inf if p > MOST else p
+
+
+def _rows(one: Contestant, aim: Aim, last: Tries) -> list[PlanRow]:
     """The rows of one contestant: one search, or one law for each budget."""
-    # where nothing that can be chosen is wrong, nothing is needed and nothing sought
-    free = goal == "recall" and one.row.domain == "known" and _none_is_wrong(scores.values, one.request.size)
-
-    def least(currency: Currency, target: float) -> float:
-        own, (start, step) = one.own_delta(currency, delta), starts.start(one)
-        if free:
-            return 0.0
-        if one.splits_delta:
-            race = race_of_a_list(scores, goal, one.rounds)
-            return least_epsilon_of_a_list(race, one.rounds, own, target, start, step, width=WIDTH, most=MOST)
-
-        def reach(p: float) -> float:
-            return one.reach(scores, goal, p, own)
-
-        p = least_epsilon_reaching(reach, target, start=start, step=step, width=WIDTH)
-        starts.add(one, p)
-        return math.inf if p > MOST else p
-
     rows: list[PlanRow] = []
     solutions: dict[float, float] = {}
     every: dict[Goal, float] = {}
     for currency in one.currencies:
-        if currency not in currencies:
+        if currency not in aim.currencies:
             continue
-        own = one.own_delta(currency, delta) if one.row.domain == "unknown" else 0.0
-        if target is not None:
-            if own not in solutions:
-                solutions[own] = least(currency, target)
-            (paid, rho), got = cost(one, currency, solutions[own], delta), target
+        own = one.own_delta(currency, aim.delta)
+        if aim.target is not None:
+            kept = own if one.row.domain == "unknown" else 0.0
+            if kept not in solutions:
+                solutions[kept] = _least(one, aim, aim.target, own, last)
+            (paid, rho), got = cost(one, currency, solutions[kept], aim.delta), aim.target
         else:
-            p, rho = affordable(one, currency, epsilon or 0.0, delta)
-            every = one.qualities(scores, p, one.own_delta(currency, delta))
-            paid, got = epsilon or 0.0, every[goal]
-        used = 0.0 if currency == "pure" else delta
-        row, label = one.row, one.label
-        rows.append(PlanRow(label, row.method, currency, row.domain, row.ordered, paid, rho, used, got, **every))
+            paid = aim.epsilon or 0.0
+            p, rho = affordable(one, currency, paid, aim.delta)
+            every = one.qualities(aim.scores, p, own)
+            got = every[aim.goal]
+        used, row = 0.0 if currency == "pure" else aim.delta, one.row
+        rows.append(PlanRow(one.label, row.method, currency, row.domain, row.ordered, paid, rho, used, got, **every))
     return rows
 
 
@@ -552,7 +519,7 @@ def _question(
     """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):
         raise bad_type("describe the data: $shape='zipf:1.1' with $items= and $users=, or public $scores=")
-    cap = None if most is None else check_cap(most)
+    cap = None if most is None else check_whole("most", most, "$most=3")
     if scores is not None:
         if items is not None or users is not None:
             raise bad_type("items and users belong to $shape=; scores bring their own")
@@ -575,10 +542,12 @@ def _question(
     return Scores(values, monotone=True), described, cap
 
 
-def _none_is_wrong(values: Values, k: int) -> bool:
-    """Whether all that can be chosen score at least the k-th largest, as where the rest are ties."""
-    finite = np.sort(values[values > -math.inf])
-    return bool(finite[-k] == finite[0])
+def _is_certain(values: Values, k: int, goal: Goal) -> bool:
+    """Whether k items reach the goal whichever come out, as where the rest are ties: nothing is needed or sought."""
+    ranking = np.sort(values[values > -math.inf])[::-1]
+    if goal in ("top", "recall"):
+        return bool(ranking[0 if goal == "top" else k - 1] == ranking[-1])
+    return ranks_within(ranking, k)[goal == "good"] == (0, len(ranking))
 
 
 def _cap_text(most: int | None) -> str:
@@ -596,8 +565,8 @@ def _target(target: float | None, goal: Goal, epsilon: float | None) -> float | 
     return float(wanted)
 
 
-def _several(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+def _several(name: str, given: object, known: tuple[Word, ...]) -> tuple[Word, ...]:
+    names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
     if not names or not all(isinstance(one, str) and one in known for one in names):
         raise bad_value(f"${name} must be one or more of {', '.join(map(repr, known))}")
     return tuple(dict.fromkeys(names))

@@ -180,17 +180,10 @@ def _reach(mechanism: Any, scores: Scores, goal: Goal) -> float:
     return float(getattr(mechanism.quality(scores), goal))
 
 
-def curves() -> dict[str, Callable[[int, float], Any]]:
-    """Return what `compare` shows of a public list: what makes a mechanism of (k, pure epsilon), by its label."""
-
-    def build(row: Row) -> Callable[[int, float], Any]:
-        return lambda k, epsilon: METHODS[row.method].build(Request(k, PureDP(epsilon)))
-
-    return {
-        row.label: build(row)
-        for row in ROWS
-        if "pure" in row.currencies and row.domain == "known" and row.ks[1] > 1 and not row.needs
-    }
+def compared(k: int, most: int | None) -> list[Contestant]:
+    """Return who is compared on a public list under pure budgets, whatever k is; a histogram where there is a cap."""
+    rows = [row for row in ROWS if row.domain == "known" and row.ks[1] > 1 and (not row.needs or most is not None)]
+    return [one for row in rows for one in _contestants(row, k, most, None) if "pure" in one.currencies]
 
 
 def contestants(
@@ -253,36 +246,22 @@ def affordable(contestant: Contestant, currency: Currency, epsilon: float, delta
     return rounds * largest_range(rho, rounds), rho
 
 
-PLANNING = "docs/planning.md"
 FACTS = {
-    "permute-and-flip": ("its failures are half those of the exponential mechanism where one rival decides", PLANNING),
-    "exponential": ("bounded range costs a quarter of the rho of any other noise", PLANNING),
-    "oneshot-gumbel": ("k rounds of bounded range compose with the square root of k", PLANNING),
-    "oneshot-exponential": (
-        "on six public data sets it needed 0.78 to 0.93 of the epsilon of peeling for the same chance",
-        PLANNING,
-    ),
-    "joint": ("its loss is never better than canonical's", "docs/mechanisms/joint.md"),
-    "canonical": (
-        "it needed 9.6, 110 and 765 times less epsilon than peeling for the top 10, 100 and 1,000 of Netflix",
-        PLANNING,
-    ),
-    "guarded": (
-        "for the true top 10, 100 or 1,000 of six public data sets it needed at most 1.29 times the epsilon "
-        "of canonical",
-        PLANNING,
-    ),
-    "ordered-canonical": (
-        "for the exact order of eight public lists it needed 0.43 to 0.56 of the epsilon of joint",
-        "docs/mechanisms/ordered-canonical.md",
-    ),
-    "guarded-list": (
-        "on all shapes that were tried it cost at most .016 of recall beside one-shot alone",
-        "docs/mechanisms/guarded-list.md",
-    ),
-    "stable": ("where the scores fall off behind rank k, its cost does not grow with k", PLANNING),
-    "limited-domain": ("a list that ends at its bar, and pays for the rounds it used", PLANNING),
-    "canonical-limited-domain": ("its bar is lower than that of a list from k = 2 on, at delta = 1e-6", PLANNING),
-    "names-choice": ("no fixed mechanism does well on flat, steep and long data alike", "docs/names.md"),
+    "permute-and-flip": "its failures are half those of the exponential mechanism where one rival decides",
+    "exponential": "bounded range costs a quarter of the rho of any other noise",
+    "oneshot-gumbel": "k rounds of bounded range compose with the square root of k",
+    "oneshot-exponential": "on six public data sets it needed 0.78 to 0.93 of the epsilon of peeling for the same "
+    "chance",
+    "joint": "its loss is never better than canonical's",
+    "canonical": "it needed 9.6, 110 and 765 times less epsilon than peeling for the top 10, 100 and 1,000 of Netflix",
+    "guarded": "for the true top 10, 100 or 1,000 of six public data sets it needed at most 1.29 times the epsilon "
+    "of canonical",
+    "ordered-canonical": "for the exact order of eight public lists it needed 0.43 to 0.56 of the epsilon of joint",
+    "guarded-list": "on all shapes that were tried it cost at most .016 of recall beside one-shot alone",
+    "stable": "where the scores fall off behind rank k, its cost does not grow with k",
+    "limited-domain": "a list that ends at its bar, and pays for the rounds it used",
+    "canonical-limited-domain": "its bar is lower than that of a list from k = 2 on, at delta = 1e-6",
+    "names-choice": "no fixed mechanism does well on flat, steep and long data alike",
 }
-"""What is known of a method beforehand, from an exact distribution on public data, and the page with its table."""
+"""What is known of a method beforehand, from an exact distribution on public data: docs/planning.md and its own page
+have the tables."""

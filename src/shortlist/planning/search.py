@@ -143,14 +143,14 @@ def least_epsilon_of_a_list(
     p = least(bar, LOOSE) if step > NEARBY else start
     if 0 < p <= most:
         start, step = p, LOOSE
-        bar = _of(k, cost(p, bar), delta).likely_bar
+        bar = _of(k, cost(p, bar), delta).bar_delta(quick=True)
     for _ in range(TRIES):
         held, p = bar, least(bar, width)
         if not 0 < p <= most:
             return math.inf if p else 0.0
         start, step = p, 10 * width  # another bar changes little
         tried = cost(p, held)
-        bar = _of(k, tried, delta).bar_delta
+        bar = _of(k, tried, delta).bar_delta()
         # with the same bar it has at least this e: that is what SLACK is for, and nothing need be calibrated
         own = (p / k, bar) if bar == held < delta else rates(k, tried, delta)
         if race(*own) >= target:

@@ -13,18 +13,17 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist._runtime import IMPORTS
-from shortlist.exact.reals import Exact, Uniform, ball, formula, is_positive
+from shortlist.exact.reals import Partial, Uniform, ball, shows
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher, CipherContext
@@ -159,41 +158,19 @@ class WordStream:
         return not bits or not self.word() >> (64 - bits)
 
 
-T_co = TypeVar("T_co", covariant=True)
-
-
-class Sampler(ABC, Generic[T_co]):
-    """A draw that is prepared once, from the scores alone, and can be made again and again."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def draw_one(self, stream: WordStream) -> T_co:
-        """Draw once, from these words."""
-
-    def draw(self, source: Source) -> T_co:
-        """Draw once."""
-        return self.draw_one(WordStream(source))
-
-    def draw_many(self, source: Source, draws: int) -> list[T_co]:
-        """Draw independently, so many times."""
-        stream = WordStream(source, ahead=1024)
-        return [self.draw_one(stream) for _ in range(draws)]
-
-
-def accept(stream: WordStream, low: float, high: float, chance: Callable[[], arb], slower: Exact | None = None) -> bool:
+def accept(
+    stream: WordStream, low: float, high: float, chance: Callable[[], arb], lazy: Sequence[Partial] = ()
+) -> bool:
     """Return True with a probability whose logarithm is surely between `low` and `high`: that of `chance`, in balls.
 
-    With `slower`, a number that is drawn lazily, the probability is `chance` over it.
+    It may depend on `lazy` numbers, which draw more bits of themselves where it is not known well enough.
     """
     coin = stream.uniform()
     if math.log(coin.high) < low:
         return True
     if coin.low and math.log(coin.low) > high:
         return False
-    if slower is None:
-        return is_positive(formula(lambda: chance() - coin.ball(), [coin]))
-    return is_positive(formula(lambda: chance() - coin.ball() * slower.ball(), [coin, slower]))
+    return shows(chance, coin, lazy)
 
 
 def subset(size: int, count: int, stream: WordStream) -> Indices:
@@ -258,6 +235,12 @@ SHARE_SLACK = 2e-4
 """By how much shares are raised; the logarithms must be right to half of it."""
 
 
+def pick(ends: Indices, ticket: int) -> tuple[int, int]:
+    """(where a ticket falls among weights that end there, one after the other; that weight)."""
+    place = int(ends.searchsorted(ticket, side="right"))
+    return place, int(ends[place]) - (int(ends[place - 1]) if place else 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Shares:
     """Integer shares of the masses e^logs, all above SHARES e^(log - unit)."""
@@ -268,7 +251,7 @@ class Shares:
 
     def propose(self, stream: WordStream) -> int:
         """One place, in proportion to the shares."""
-        return int(np.searchsorted(self.sums, stream.below(int(self.sums[-1])), side="right"))
+        return pick(self.sums, stream.below(int(self.sums[-1])))[0]
 
     def accept(self, place: int, mass: Callable[[], arb], stream: WordStream, log_mass: float | None = None) -> bool:
         """Return True with probability SHARES mass / (share e^unit).

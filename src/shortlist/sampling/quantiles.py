@@ -63,8 +63,8 @@ class Node:
         sums, many = self.sums, len(self.places)
         start, end = 0, many
         if reach is not None:
-            start = int(np.searchsorted(sums, _floor(target) - reach, "left"))
-            end = min(many, int(np.searchsorted(sums, _floor(target) + 1 + reach, "right")) + 1)
+            start = int(np.searchsorted(sums, math.floor(target) - reach, "left"))
+            end = min(many, int(np.searchsorted(sums, math.floor(target) + 1 + reach, "right")) + 1)
             start = min(start, end)
         here = self.places[start:end]
         edge = int(here[0]) if start else self.first  # what lies before is further away than the reach
@@ -80,10 +80,6 @@ class Node:
         wide = parts[1] > 0
         firsts, sizes, lower, upper = (part[wide].astype(np.int64) for part in parts)
         return Runs(target, firsts, sizes, lower, upper, (self.first, edge, beyond, self.last + 1))
-
-
-def _floor(target: Fraction) -> int:
-    return target.numerator // target.denominator
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +108,10 @@ class Runs:
     @property
     def distances(self) -> Floats:
         """max(below - t, t - within, 0), to an error of 2^-50 times one more than that."""
-        whole = _floor(self.target)
+        whole = math.floor(self.target)
         part = float(self.target - whole)
         far: Floats = np.maximum(np.maximum((self.below - whole) - part, (whole - self.within) + part), 0.0)
         return far
-
-    def distance(self, run: int) -> Fraction:
-        """The same of one run, exactly."""
-        return max(int(self.below[run]) - self.target, self.target - int(self.within[run]), Fraction(0))
 
 
 Distance = Callable[[], Fraction]
@@ -135,8 +127,6 @@ SMALL = 1e-3
 """Below it a float distance may not be of that error."""
 TINY = 1e-280
 """Nor a float below this."""
-REMEMBERED = 4096
-"""Of many draws, so many nodes are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +150,7 @@ class Choice:
         reach = math.ceil(want / rate) if want < rate * node.total else 0
         runs = node.runs(target, reach or None)
         if rate > STEEP:
-            falls = np.array([to_float(rate * runs.distance(run)) for run in range(len(runs.sizes))])
+            falls = np.array([to_float(rate * node.distance(point, target)) for point in runs.firsts.tolist()])
         else:
             falls = float(rate) * runs.distances
         sizes = runs.sizes
@@ -177,24 +167,20 @@ class Choice:
                 clock.append(Uniform(stream.word))
             place = self.shares.propose(stream)
             if place < len(self.runs.sizes):
-                size, distance = int(self.runs.sizes[place]), partial(self.runs.distance, place)
-                point, log_mass = int(self.runs.firsts[place]) + stream.below(size), None
+                size, log_mass = int(self.runs.sizes[place]), None
+                point = int(self.runs.firsts[place]) + stream.below(size)
             else:
                 size, log_mass = self.runs.far, -math.inf
                 point = self.runs.far_point(stream.below(size))
-                distance = partial(self.node.distance, point, self.runs.target)
+            distance = partial(self.node.distance, point, self.runs.target)
             if not self.shares.accept(place, self._mass(size, distance), stream, log_mass) or point in out:
                 continue
-            if not self.flips or self._always(place, distance) or self._still_in(place, distance, clock, stream):
+            if not self.flips or self._still_in(place, distance, clock, stream):
                 return point
             out.add(point)
 
     def _mass(self, size: int, distance: Distance) -> Callable[[], arb]:
         return lambda: ball(Fraction(size)) * (-ball(self.rate * distance())).exp()
-
-    def _always(self, place: int, distance: Distance) -> bool:
-        """Whether the coin always shows heads."""
-        return self.falls[place] == 0 and distance() == 0
 
     def _tails(self, place: int, distance: Distance) -> tuple[float, float]:
         """Bounds on the chance 1 - p of tails.
@@ -217,6 +203,8 @@ class Choice:
         Proposals come at rate S e^unit / SHARES, S the sum of all shares, so the time is the sum of exponential times
         -ln U over that rate; and there were no tails with the chance e^(-(1 - p) time).
         """
+        if self.falls[place] == 0 and distance() == 0:
+            return True  # its coin always shows heads
         coin, total = Uniform(stream.word), int(self.shares.sums[-1])
         at_least, most = self._tails(place, distance)
         pace = math.exp(math.log(SHARES) - math.log(total) - self.shares.unit)
@@ -248,42 +236,14 @@ class Recursion:
     """The rate of a node, by the q that is asked inside it."""
     flips: bool
 
-    def draw(self, root: Node, stream: WordStream) -> list[int]:
-        """The points, in the order of q."""
-        return self._below(root, 0, len(self.q), (), {}, stream)
-
-    def draw_many(self, root: Node, draws: int, stream: WordStream) -> Indices:
-        """So many independent draws, one row each."""
-        known: dict[tuple[int, ...], Choice] = {}
-        rows = [self._below(root, 0, len(self.q), (), known, stream) for _ in range(draws)]
-        return np.array(rows, np.int64)
-
-    def _below(
-        self,
-        node: Node,
-        start: int,
-        end: int,
-        path: tuple[int, ...],
-        known: dict[tuple[int, ...], Choice],
-        stream: WordStream,
-    ) -> list[int]:
-        """Those from `start` to `end`; the path, which tells this node from all others, is what came out above it."""
+    def draw(self, node: Node, stream: WordStream, start: int = 0, end: int | None = None) -> list[int]:
+        """The points of the quantiles from `start` to `end`, in the order of q, inside a node."""
+        end = len(self.q) if end is None else end
         if start == end:
             return []
         middle = (start + end) // 2
-        choice = known.get((start, end, *path))
-        if choice is None:
-            low, high = self.q[start - 1] if start else Fraction(0), self.q[end] if end < len(self.q) else Fraction(1)
-            q = (self.q[middle] - low) / (high - low)
-            choice = Choice.of(node, q, self.rate(q), self.flips)
-            if len(known) < REMEMBERED:
-                known[start, end, *path] = choice
-        at = choice.draw(stream)
-        if end - start == 1:
-            return [at]
-        left, right = choice.node.split(at)
-        return [
-            *self._below(left, start, middle, (*path, at), known, stream),
-            at,
-            *self._below(right, middle + 1, end, (*path, at), known, stream),
-        ]
+        low, high = self.q[start - 1] if start else Fraction(0), self.q[end] if end < len(self.q) else Fraction(1)
+        q = (self.q[middle] - low) / (high - low)
+        at = Choice.of(node, q, self.rate(q), self.flips).draw(stream)
+        left, right = node.split(at)
+        return [*self.draw(left, stream, start, middle), at, *self.draw(right, stream, middle + 1, end)]

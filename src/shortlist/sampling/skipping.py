@@ -284,21 +284,16 @@ def choose_threshold(contest: Contest, tops: Values) -> float:
     """The highest threshold that, by what is known, more than enough candidates will pass.
 
     Known are the maxima of blocks (`tops`, a sure lower bound on how many pass) and a fixed sample of the scores,
-    counted half.
+    counted half. No sum is rounded, whatever its order.
     """
-    place, surely_passed = _find_place(contest, tops), passing(contest.noise, contest.k)[0]
-    return surely_passed if place < 0 else max(surely_passed, float(GRID[place]))
-
-
-def _find_place(contest: Contest, tops: Values) -> int:
-    """The last place in the grid where enough pass; -1 if nowhere. No sum is rounded, whatever its order."""
     values, wanted = contest.values, enough(contest.k) * WHOLE
-    sample = take_sample(len(values), contest.noise)
-    by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[sample.places]))
-    surely = np.convolve(by_tops, sample.chance, "valid").astype(np.float64)
-    some = np.convolve(by_sample, sample.chance, "valid").astype(np.float64)
-    broad = some * some >= BROAD * np.convolve(by_sample, sample.square, "valid").astype(np.float64)
-    return int(np.max(np.flatnonzero((surely >= wanted) | (broad & (sample.each * some >= wanted))), initial=-1))
+    places, each, chance, square = take_sample(len(values), contest.noise)
+    by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[places]))
+    surely = np.convolve(by_tops, chance, "valid").astype(np.float64)
+    some = np.convolve(by_sample, chance, "valid").astype(np.float64)
+    broad = some * some >= BROAD * np.convolve(by_sample, square, "valid").astype(np.float64)
+    enough_pass = GRID[(surely >= wanted) | (broad & (each * some >= wanted))]
+    return max(passing(contest.noise, contest.k)[0], float(enough_pass.max(initial=-np.inf)))
 
 
 def raise_threshold(contest: Contest, peaks: Values, run: int, threshold: float) -> float:
@@ -312,7 +307,8 @@ def raise_threshold(contest: Contest, peaks: Values, run: int, threshold: float)
     place = int(np.searchsorted(GRID, threshold, side="right")) - 1
     higher = np.arange(place + 1, min(place + 1 + HIGHER, len(GRID)))
     heights, counts = eighths(contest, peaks)
-    surely = _surely(contest.noise, counts, GRID[higher])
+    some = np.flatnonzero(counts[1:]) + 1  # the lowest pass none
+    surely = np.exp(contest.noise.log_survival(GRID[higher][:, None] - (some - EIGHTHS) / 8)) @ counts[some]
     place = int(np.max(higher[surely >= wanted], initial=place))
     near = np.flatnonzero(heights >= np.int16(8 * (GRID[place] - NEAR) + EIGHTHS))
     if len(near) >= 2 * LOOKED:
@@ -335,13 +331,6 @@ def eighths(contest: Contest, scores: Values) -> tuple[NDArray[np.int16], Indice
     return places, np.bincount(places, minlength=2 * EIGHTHS + 1)
 
 
-def _surely(noise: Noise, counts: Indices, thresholds: Floats) -> Floats:
-    """How many pass each threshold, on the average, of so many at each height in eighths; the lowest pass none."""
-    some = np.flatnonzero(counts[1:]) + 1
-    passed: Floats = np.exp(noise.log_survival(thresholds[:, None] - (some - EIGHTHS) / 8)) @ counts[some]
-    return passed
-
-
 def _ratio(passed: Floats, beside: Floats) -> tuple[Floats, Floats]:
     """(how many pass for each of those beside, in all rows together; its standard error)."""
     ratio = passed.sum(axis=0) / beside.sum(axis=0)
@@ -360,30 +349,18 @@ def enough(k: int) -> float:
     return k + 5 * math.sqrt(k) + 8
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What a threshold is chosen by: a sample of positions, and the chances of noise, as whole numbers."""
-
-    places: Indices
-    each: float
-    """So many candidates each of them stands for."""
-    chance: Indices
-    """Of noise that passes a distance, in half units."""
-    square: Indices
-
-
 @lru_cache(maxsize=16)
-def take_sample(d: int, noise: Noise) -> Sample:
-    """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it.
+def take_sample(d: int, noise: Noise) -> tuple[Indices, float, Indices, Indices]:
+    """(positions, how many candidates each of them stands for, chances of noise to pass each distance, their squares).
 
-    They are counted half. Beside them the chances to pass each distance, and their squares, rounded down to whole
-    numbers of 2^-30.
+    Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it. They
+    are counted half. Distances are in half units, chances and their squares whole numbers of 2^-30, rounded down.
     """
     starts = np.arange(256) * 0.6180339887498949 % 1 * (d - 7)
     places = (starts.astype(np.int64)[:, None] + np.arange(8)).ravel()
     chance = passing(noise, 1)[1]
     whole, square = (np.floor(one * WHOLE).astype(np.int64) for one in (chance, chance**2))
-    return Sample(places, 0.5 * (d / len(places)), whole, square)
+    return places, 0.5 * (d / len(places)), whole, square
 
 
 @lru_cache
@@ -415,7 +392,7 @@ def make_plan(
 ) -> SkipPlan:
     """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
     maxima = Maxima.of(values, block)
-    layout, centre = None, kth_largest(np.append(maxima.tops, values[maxima.rest :]), k)
+    layout, centre = None, kth_largest(np.append(maxima.tops, values[len(maxima.tops) * block :]), k)
     if centre > -math.inf:
         layout = Layout.of(Contest(values, k, scale, noise, centre), maxima, threshold)
     if layout is None or layout.is_crowded():
@@ -441,11 +418,6 @@ class Maxima:
         run = min(block, RUN)
         peaks = block_maxima(values, run)
         return cls(block, run, peaks if block == run else block_maxima(peaks, block // run), peaks)
-
-    @property
-    def rest(self) -> int:
-        """From here on there is no whole block."""
-        return len(self.tops) * self.block
 
     def blocks(self, contest: Contest, threshold: float) -> ByLevel:
         """All blocks."""
@@ -529,11 +501,8 @@ def _column_maxima(values: Values, run: int, hot: Indices) -> Values:
 
 def block_size(d: int, k: int) -> int | None:
     """At least 16 k blocks of 32 to 1024 scores, or 32 k larger ones; None where drawing in full is as fast."""
-    for block in (4096, 2048):
-        if d >= 32 * k * block:
-            return block
-    for block in (1024, 512, 256, 128, 64, SMALL):
-        if d >= 16 * k * block:
+    for block in (4096, 2048, 1024, 512, 256, 128, 64, SMALL):
+        if d >= (32 if block > 1024 else 16) * k * block:
             return block
     return None
 

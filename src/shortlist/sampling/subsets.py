@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Runs, Values, Words
+from shortlist.exact import subsets
 from shortlist.exact.noise import LN2, Noise, log_uniform
 from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive
-from shortlist.exact.subsets import (
-    LOSS_ROUNDING,
-    ULPS,
-    Cells,
-    Classes,
-    cover,
-    join,
-    log_choose,
-    log_run,
-    one_log_choose,
-    others,
-    relevant,
-)
-from shortlist.sampling.entropy import WordStream, accept
+from shortlist.exact.search import bisect, whole_numbers
+from shortlist.exact.subsets import ULPS, Cells, Classes, one_log_choose
+from shortlist.sampling.entropy import WordStream, accept, pick
 
 if TYPE_CHECKING:
     from flint import arb, fmpz
@@ -59,31 +49,26 @@ ERROR = 2.0**-40
 """Assumed relative error of the floats in an acceptance; where they cannot tell, Arb does."""
 
 
-class Proposed(Protocol):
-    """A subset, or a class of them, to be accepted with a chance whose logarithm lies between low and high."""
-
-    @property
-    def loss(self) -> float:
-        """Against the top k, to a relative error of 2^-48."""
-        ...
-
-    @property
-    def low(self) -> float: ...
-
-    @property
-    def high(self) -> float: ...
-
-    def chance(self) -> arb: ...
-
-    def weight(self) -> arb:
-        """e^-loss"""
-        ...
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-P_co = TypeVar("P_co", bound=Proposed, covariant=True)
+@dataclass(frozen=True, slots=True)
+class Proposal(Generic[T_co]):
+    """A class (i, j) of subsets or the ranks of a list, to be accepted with a chance that is known exactly."""
+
+    choice: T_co
+    loss: float
+    """Against the top k, to a relative error of 2^-48."""
+    low: float
+    """A lower bound on the logarithm of the chance of acceptance."""
+    high: float
+    """An upper bound on it."""
+    chance: Callable[[], arb]
+    exact_loss: Callable[[], Fraction]
 
 
-class Proposals(Protocol[P_co]):
+class Proposals(Protocol[T_co]):
     """Whoever proposes: accepted, with 2^shift mass / total, so that every subset has a chance as its mass is."""
 
     @property
@@ -92,45 +77,15 @@ class Proposals(Protocol[P_co]):
     @property
     def total(self) -> int: ...
 
-    def propose(self, stream: WordStream) -> P_co: ...
+    def propose(self, stream: WordStream) -> Proposal[T_co]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Class (i, j), to be accepted with probability factor 2^shift N e^-loss / of, N the size of its cell."""
+def _chance(loss: Callable[[], Fraction], i: int, first: int, last: int, shift: int, of: int | Fraction) -> arb:
+    """2^shift N e^-loss / of, N the size of the classes (i, first) to (i, last)."""
+    from flint import arb
 
-    i: int
-    j: int
-    first: int
-    last: int
-    shift: int
-    of: int
-    """The weight of its cell."""
-    loss: float
-    """The loss of the class, to a relative error of 2^-48."""
-    low: float
-    """A lower bound on the logarithm of the chance of acceptance."""
-    high: float
-    """An upper bound on it."""
-    exact_loss: Loss
-    factor: Fraction = Fraction(1)
-
-    def chance(self) -> arb:
-        """factor 2^shift N e^-loss / of"""
-        from flint import arb
-
-        cell = arb(binomial_prefix_sum(self.i, self.last) - binomial_prefix_sum(self.i, self.first - 1))
-        return cell * self.weight() * ball(self.factor * Fraction(2) ** self.shift / self.of)
-
-    def weight(self) -> arb:
-        """e^-loss"""
-        return (-ball(self.exact_loss(self.i, self.j))).exp()
-
-    def scale_by(self, factor: Fraction) -> Proposal:
-        """The same, with a chance that is `factor` (at most 1) times as large."""
-        log = math.log(factor.numerator) - math.log(factor.denominator)
-        error = ERROR * (1.0 + math.log(factor.denominator))
-        return replace(self, factor=self.factor * factor, low=self.low + log - error, high=self.high + log + error)
+    size = arb(binomial_prefix_sum(i, last) - binomial_prefix_sum(i, first - 1))
+    return size * (-ball(loss())).exp() * ball(Fraction(2) ** shift / of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,73 +97,74 @@ class Envelope:
     exact_loss: Loss
     shift: int
     cumulative: Indices
-    total: int
-    """The sum of all weights: at least 2^shift times the mass of all classes."""
     residual: int = 0
     rest: Callable[[], Envelope] | None = None
 
-    def propose(self, stream: WordStream) -> Proposal:
-        """Return the class that a uniform integer below the total proposes."""
+    @property
+    def total(self) -> int:
+        """The sum of all weights: at least 2^shift times the mass of all classes."""
+        return self.residual + (int(self.cumulative[-1]) if len(self.cumulative) else 0)
+
+    def propose(self, stream: WordStream) -> Proposal[tuple[int, int]]:
+        """The class that a uniform integer below the total proposes: accepted with 2^shift N e^-loss / its weight."""
         ticket = stream.below(self.total) - self.residual
         if self.rest is not None and ticket < 0:
-            rest = self.rest()
-            share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
-            return rest.propose(stream).scale_by(share)
-        return self._proposal(int(np.searchsorted(self.cumulative, ticket, side="right")), stream)
-
-    def _proposal(self, c: int, stream: WordStream) -> Proposal:
+            return self._propose_rest(self.rest(), stream)
+        c, weight = pick(self.cumulative, ticket)
         row, first, last = int(self.cells.row[c]), int(self.cells.first[c]), int(self.cells.last[c])
         lower, upper = float(self.cells.lower[c]), float(self.cells.upper[c])
-        weight = int(self.cumulative[c]) - (int(self.cumulative[c - 1]) if c else 0)
         i = int(self.classes.i[row])
         j = position(i, first, last, stream)
         rise, fall = float(self.classes.rise[row]), self.classes.fall
         least, most = float(fall[first]), float(fall[last])
         here = float(fall[j]) if self.classes.exact_fall is None else self.classes.exact_fall(j)
-        high = upper - (here - least) + self.shift * math.log(2.0) - math.log(weight)
+        high = upper - (here - least) + self.shift * LN2 - math.log(weight)
         unsure = upper - lower - (most - least)
         error = ERROR * (64.0 + abs(self.shift) + abs(upper) + rise + max(here, most))
-        low, high = high - unsure - error, high + error
-        return Proposal(i, j, first, last, self.shift, weight, rise + here, low, high, self.exact_loss)
+        loss = partial(self.exact_loss, i, j)
+        chance = partial(_chance, loss, i, first, last, self.shift, weight)
+        return Proposal((i, j), rise + here, high - unsure - error, high + error, chance, loss)
+
+    def _propose_rest(self, rest: Envelope, stream: WordStream) -> Proposal[tuple[int, int]]:
+        """A class that is in none of the cells, with a chance that is smaller by what the residual weighs too much."""
+        share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
+        one = rest.propose(stream)
+        log = math.log(share.numerator) - math.log(share.denominator)
+        error = ERROR * (1.0 + math.log(share.denominator))
+        return replace(
+            one, low=one.low + log - error, high=one.high + log + error, chance=lambda: one.chance() * ball(share)
+        )
 
 
 def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
     """The envelope of all classes with j >= start, beside a top set of mass 1."""
-    cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
-    heaviest = max(float(cells.upper.max(initial=0.0)), 0.0)
-    envelope = _make_envelope(classes, cells, exact_loss, heaviest=heaviest)
+    cells, left_out = subsets.relevant(classes, outside=0.0, width=width, start=start)
+    shift, cumulative = weigh(cells.upper, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
+    envelope = Envelope(classes, cells, exact_loss, shift, cumulative)
     if left_out == -math.inf:
         return envelope
 
     @cache
     def rest() -> Envelope:
-        return _rest(classes, cells, exact_loss, start)
+        """All classes that are in none of the cells.
 
-    residual = math.floor(SPARE * math.exp(left_out + envelope.shift * math.log(2.0))) + 1
-    return replace(envelope, total=envelope.total + residual, residual=residual, rest=rest)
+        Its weights amount to less than SPARE times the mass of these classes and half a residual weight of 1: cells
+        exceed their mass by a factor of e^WIDTH = 2.02 at most, those that `cover` drops by less than 1e-13 of it
+        together, and one is added to each of the weights, which are scaled to 2^30 at least or else are below 2^-98.
+        """
+        beyond = subsets.others(classes, cells, start=start)
+        outer = subsets.join(list(subsets.cover(classes, beyond, outside=-math.inf, width=WIDTH)))
+        return Envelope(classes, outer, exact_loss, *weigh(outer.upper, heaviest=float(outer.upper.max())))
 
-
-def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envelope:
-    """The envelope of all classes that are in none of the cells.
-
-    Its weights amount to less than SPARE times the mass of these classes and half a residual weight of 1: cells exceed
-    their mass by a factor of e^WIDTH = 2.02 at most, those that `cover` drops by less than 1e-13 of it together, and
-    one is added to each of the weights, which are scaled to 2^30 at least or else are below 2^-98.
-    """
-    cover_of_them = cover(classes, others(classes, cells, start=start), outside=-math.inf, width=WIDTH)
-    outer = join(list(cover_of_them))
-    return _make_envelope(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
+    return replace(envelope, residual=math.floor(SPARE * math.exp(left_out + shift * LN2)) + 1, rest=rest)
 
 
-def _make_envelope(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
-    """Integer weights for cells whose mass is at most e^heaviest."""
-    halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
-    count = len(cells)
-    bits = TOTAL - count.bit_length()
-    share = np.exp(cells.upper - halvings * math.log(2.0))
-    cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
-    sum_of_them = int(cumulative[-1]) if count else 0
-    return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, sum_of_them)
+def weigh(logs: Floats, heaviest: float) -> tuple[int, Indices]:
+    """(shift, where the weights end): integers above 2^shift e^log, for masses of e^heaviest at most."""
+    halvings = max(math.ceil(heaviest / LN2 + MARGIN), LIGHTEST)
+    bits = TOTAL - len(logs).bit_length()
+    weights = np.floor(np.exp(logs - halvings * LN2) * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1
+    return bits - halvings, np.cumsum(weights)
 
 
 def position(i: int, first: int, last: int, stream: WordStream) -> int:
@@ -250,13 +206,7 @@ def _exact_position(i: int, first: int, last: int, word: int, stream: WordStream
 
 def _least(i: int, first: int, last: int, start: fmpz, target: fmpz, bits: int) -> int:
     """The least j with target < 2^bits (C(i + j + 1, i + 1) - C(i + first, i + 1))."""
-    while first < last:
-        middle = (first + last) // 2
-        if target < (binomial_prefix_sum(i, middle) - start) << bits:
-            last = middle
-        else:
-            first = middle + 1
-    return first
+    return bisect(lambda j: target < (binomial_prefix_sum(i, j) - start) << bits, first - 1, last, whole_numbers)[1]
 
 
 def binomial_prefix_sum(i: int, j: int) -> fmpz:
@@ -283,7 +233,7 @@ def falls_if_few(classes: Classes) -> Floats | None:
 @lru_cache(maxsize=16)
 def log_sizes(first: int, rows: int, columns: int) -> Floats:
     """ln C(i + j, i), first <= i < first + rows and j < columns: of public numbers alone, so they are kept."""
-    return log_choose(np.arange(first, first + rows)[:, None], np.arange(columns)[None, :])
+    return subsets.log_choose(np.arange(first, first + rows)[:, None], np.arange(columns)[None, :])
 
 
 @lru_cache(maxsize=16)
@@ -314,20 +264,19 @@ class FewClasses:
         """At least 2^shift times the mass of all classes."""
         return self.upto[-1]
 
-    def propose(self, stream: WordStream) -> Proposal:
+    def propose(self, stream: WordStream) -> Proposal[tuple[int, int]]:
         """A class, to be accepted by what it weighs too much."""
         row = bisect_right(self.upto, stream.below(self.total))
         weight, upto = self.upto[row] - (self.upto[row - 1] if row else 0), self._upto(row)
         whole = int(upto[-1])
-        place = int(upto.searchsorted(stream.below(whole), side="right"))
-        own = int(upto[place]) - (int(upto[place - 1]) if place else 0)
+        place, own = pick(upto, stream.below(whole))
         i, j = int(self.classes.i[row]), self.start + place
         loss, size = float(self.classes.rise[row]) + float(self.fall[j]), one_log_choose(i, j)
         log = self.shift * LN2 + size - loss + math.log(whole) - math.log(weight) - math.log(own)
         error = ERROR * (64.0 + abs(self.shift) + size + loss)
-        return Proposal(
-            i, j, j, j, self.shift, weight * own, loss, log - error, log + error, self.exact_loss, Fraction(whole)
-        )
+        exact_loss = partial(self.exact_loss, i, j)
+        chance = partial(_chance, exact_loss, i, j, j, self.shift, Fraction(weight * own, whole))
+        return Proposal((i, j), loss, log - error, log + error, chance, exact_loss)
 
     def _upto(self, row: int) -> Indices:
         """Weights of the classes of a row: never 0, and 2^SHARES of them together, or a little more."""
@@ -357,41 +306,28 @@ def few_classes(classes: Classes, fall: Floats, exact_loss: Loss, *, start: int 
     return FewClasses(classes, fall, exact_loss, start, bits - halvings, upto)
 
 
-P = TypeVar("P", bound=Proposed)
-
-
+@dataclass(slots=True)
 class Arrival:
     """The time start + (E_1 + .. + E_n) / (total 2^doublings) of the n-th point of a Poisson process, drawn lazily."""
 
-    __slots__ = ("_log_rate", "clocks", "doublings", "start", "total")
-
-    def __init__(self, start: Fraction, total: int | Fraction, doublings: int) -> None:
-        self.start = start
-        self.total = total
-        self.doublings = doublings
-        self.clocks: list[Uniform] = []
-        self._log_rate = math.log(total) + doublings * math.log(2.0)
-
-    def next(self, stream: WordStream) -> None:
-        self.clocks.append(stream.uniform())
+    start: Fraction
+    total: int
+    doublings: int
+    clocks: list[Uniform] = field(default_factory=list)
 
     @property
     def low(self) -> float:
-        wait = 0.0
-        for clock in self.clocks:
-            wait -= math.log(clock.high)
-        return self._time(wait, -ERROR)
+        return self._time((clock.high for clock in self.clocks), -ERROR)
 
     @property
     def high(self) -> float:
-        wait = 0.0
-        for clock in self.clocks:
-            wait -= math.log(clock.low) if clock.low else -math.inf
-        return self._time(wait, ERROR)
+        return self._time((clock.low for clock in self.clocks), ERROR)
 
-    def _time(self, wait: float, error: float) -> float:
+    def _time(self, uniforms: Iterable[float], error: float) -> float:
         """start + wait / rate, moved by `error` of itself, far more than the floats are off."""
-        delay = math.exp(min(math.log(wait) - self._log_rate, 700.0)) if wait else 0.0
+        wait = sum(-math.log(one) if one else math.inf for one in uniforms)
+        log_rate = math.log(self.total) + self.doublings * LN2
+        delay = math.exp(min(math.log(wait) - log_rate, 700.0)) if wait else 0.0
         return (float(self.start) + delay) * (1.0 + error * (1.0 + abs(self.doublings)))
 
     @property
@@ -409,56 +345,46 @@ class Arrival:
             clock.refine()
 
 
-class Weight(Protocol):
-    """The logarithm of a weight: by float bounds, by closer ones if there are any, and exactly."""
-
-    def bounds(self, *, fine: bool) -> tuple[float, float]: ...
-
-    def exact(self) -> arb: ...
-
-
+@dataclass(frozen=True, slots=True)
 class GuardArrivalTime:
     """The time e^-v U^(1/a) of a guard with noise of rate a < 1, drawn lazily; v is exact if its bounds do not tell."""
 
-    __slots__ = ("_a", "_bounds", "_clock", "_tries", "_v", "high", "low")
+    least_v: float
+    most_v: float
+    exact_v: Callable[[], arb]
+    a: Fraction
+    clock: Uniform
 
-    def __init__(self, v: Weight, a: Fraction, clock: Uniform) -> None:
-        self._v = v
-        self._a = a
-        self._clock = clock
-        self._tries = 0
-        self._enclose()
+    @property
+    def low(self) -> float:
+        return self._time(self.most_v, self.clock.low, -ERROR)
 
-    def _enclose(self) -> None:
-        """Float bounds on the time, by what is known of v and of U."""
-        self._bounds = least, most = self._v.bounds(fine=self._tries > 0)
-        self.low = self._time(most, self._clock.low, -1.0)
-        self.high = self._time(least, self._clock.high, +1.0)
+    @property
+    def high(self) -> float:
+        return self._time(self.least_v, self.clock.high, ERROR)
 
-    def _time(self, v: float, uniform: float, sign: float) -> float:
+    def _time(self, v: float, uniform: float, error: float) -> float:
         if not uniform:
             return 0.0
-        log = -v + math.log(uniform) / float(self._a)
-        return math.exp(min(log + sign * ERROR * (1.0 + abs(v) + abs(log)), 700.0))
+        log = -v + math.log(uniform) / float(self.a)
+        return math.exp(min(log + error * (1.0 + abs(v) + abs(log)), 700.0))
 
     @property
     def bits(self) -> int:
-        return self._clock.bits
+        return self.clock.bits
 
     def ball(self) -> arb:
-        v = self._v.exact() if self._tries > 1 else around(*self._bounds)
-        return (self._clock.ball().log() / ball(self._a) - v).exp()
+        v = self.exact_v() if self.bits > 64 else around(self.least_v, self.most_v)
+        return (self.clock.ball().log() / ball(self.a) - v).exp()
 
     def refine(self) -> None:
-        self._clock.refine()
-        self._tries += 1
-        self._enclose()
+        self.clock.refine()
 
 
 def race_beside(
-    envelope: Proposals[P], arrival: Callable[[Uniform], Lazy], stream: WordStream
-) -> tuple[P | None, bool]:
-    """(the proposal that arrives before the top k and before another, whether the other is before the top k).
+    envelope: Proposals[T], arrival: Callable[[Uniform], Lazy], stream: WordStream
+) -> tuple[T | None, bool]:
+    """(what arrives before the top k and before another, whether the other is before the top k).
 
     When the other arrives is a function of a uniform number.
     """
@@ -467,8 +393,8 @@ def race_beside(
     return first_proposal(envelope, other if guarded else top, stream), guarded
 
 
-def first_proposal(envelope: Proposals[P], deadline: Lazy, stream: WordStream) -> P | None:
-    """The proposal that arrives first, or None if none arrives before the deadline.
+def first_proposal(envelope: Proposals[T], deadline: Lazy, stream: WordStream) -> T | None:
+    """What arrives first, or None if nothing arrives before the deadline.
 
     The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.
     Slices of the times end at 1/2, 3/4, 7/8, ..: before 1 - 1/s all arrive at most s times as fast as at 0.
@@ -479,17 +405,29 @@ def first_proposal(envelope: Proposals[P], deadline: Lazy, stream: WordStream) -
         final = not later(deadline, end)
         arrival = Arrival(start, envelope.total * speed, -envelope.shift)
         while True:
-            arrival.next(stream)
+            arrival.clocks.append(stream.uniform())
             if after(arrival, deadline) if final else later(arrival, end):
                 break
             proposal = envelope.propose(stream)
-            thinning = _Thinning(proposal, arrival, speed)
-            least, most = thinning.log_bounds()
-            if accept(stream, proposal.low - most - ERROR, proposal.high - least + ERROR, proposal.chance, thinning):
-                return proposal
+            least, most = log_thinning(proposal.loss, arrival, speed)
+            chance = partial(_thin, proposal, arrival, speed)
+            if accept(stream, proposal.low - most - ERROR, proposal.high - least + ERROR, chance, [arrival]):
+                return proposal.choice
         if final:
             return None
         start, speed = end, 2 * speed
+
+
+def log_thinning(loss: float, time: Lazy, speed: int) -> tuple[float, float]:
+    """Float bounds on ln (1 - p s) speed: by how much the hazard stays below its bound, inverted; p = e^-loss."""
+    most = 1.0 - math.exp(-loss * (1.0 + ERROR)) * time.low * (1.0 - ERROR)
+    least = 1.0 - math.exp(-loss * (1.0 - ERROR)) * time.high * (1.0 + ERROR)
+    return (math.log(least) if least > 0 else -math.inf) + math.log(speed), math.log(most) + math.log(speed)
+
+
+def _thin(proposal: Proposal[T], time: Lazy, speed: int) -> arb:
+    """The chance of a proposal over the same, exactly."""
+    return proposal.chance() / ((1 - (-ball(proposal.exact_loss())).exp() * time.ball()) * speed)
 
 
 def later(time: Lazy, end: Fraction) -> bool:
@@ -508,34 +446,6 @@ def after(one: Lazy, other: Lazy) -> bool:
     if one.high < other.low:
         return False
     return is_positive(formula(lambda: one.ball() - other.ball(), [one, other]))
-
-
-class _Thinning:
-    """(1 - p s) speed: by how much the hazard stays below its bound, inverted."""
-
-    __slots__ = ("_arrival", "_proposal", "_speed")
-
-    def __init__(self, proposal: Proposed, arrival: Arrival, speed: int | Fraction) -> None:
-        self._proposal = proposal
-        self._arrival = arrival
-        self._speed = speed
-
-    def log_bounds(self) -> tuple[float, float]:
-        loss, time = self._proposal.loss, self._arrival
-        most = 1.0 - math.exp(-loss * (1.0 + ERROR)) * time.low * (1.0 - ERROR)
-        least = 1.0 - math.exp(-loss * (1.0 - ERROR)) * time.high * (1.0 + ERROR)
-        log_speed = math.log(self._speed)
-        return (math.log(least) if least > 0 else -math.inf) + log_speed, math.log(most) + log_speed
-
-    @property
-    def bits(self) -> int:
-        return self._arrival.bits
-
-    def ball(self) -> arb:
-        return (1 - self._proposal.weight() * self._arrival.ball()) * ball(Fraction(self._speed))
-
-    def refine(self) -> None:
-        self._arrival.refine()
 
 
 BLOCK = 1 << 16
@@ -588,15 +498,15 @@ class Groups:
         """(low, high) around the finish of each group."""
         top = run < 0
         first, last = self.first[run], self.last[run]
-        fewest, most = (np.where(top, 0.0, bound) for bound in log_run(self.classes.i[row], first, last))
+        fewest, most = (np.where(top, 0.0, bound) for bound in subsets.log_run(self.classes.i[row], first, last))
         loss = np.where(top, 0.0, self.classes.rise[row] + self.classes.fall[first])
         log, error = log_uniform(words, 0)
         with np.errstate(all="ignore"):
             shortest, longest = np.log(np.maximum(-log - error, 0.0)) - most, np.log(-log + error) - fewest
             q_low, e_low = self.noise.quantile(*_as_words(longest, up=True))
             q_high, e_high = self.noise.quantile(*_as_words(shortest, up=False))
-            low = q_low - e_low - self._round_loss(loss, 1.0 + LOSS_ROUNDING)
-            high = q_high + e_high - self._round_loss(loss, 1.0 - LOSS_ROUNDING)
+            low = q_low - e_low - self._round_loss(loss, 1.0 + subsets.LOSS_ROUNDING)
+            high = q_high + e_high - self._round_loss(loss, 1.0 - subsets.LOSS_ROUNDING)
         unknown = ~np.isfinite(shortest) | ~np.isfinite(longest)
         return np.where(unknown | np.isnan(low), -np.inf, low), np.where(unknown | np.isnan(high), np.inf, high)
 
@@ -658,6 +568,6 @@ def _as_words(log_wait: Floats, *, up: bool) -> tuple[Words, Indices]:
 def runs_of(scores: Values | Runs) -> tuple[Indices, Indices]:
     """(first, last) of the runs of equal scores."""
     if isinstance(scores, Runs):
-        return scores.starts_and_length[:-1], scores.ends - 1
+        return np.append(0, scores.ends)[:-1], scores.ends - 1
     edges = np.flatnonzero(scores[1:] != scores[:-1]) + 1
     return np.append(0, edges), np.append(edges, len(scores)) - 1

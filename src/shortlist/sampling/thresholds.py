@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist._arrays import Indices, Values, Words
 from shortlist.exact import reals
 from shortlist.exact.geometric import LARGEST, Geometric
 from shortlist.exact.noise import LAPLACE, Noise
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.race import Grid, Noisy, Runner, Runners
-from shortlist.sampling.skipping import CHUNK, Layout, Maxima
+from shortlist.sampling.skipping import Layout, Maxima
 
 if TYPE_CHECKING:
-    from shortlist.estimates import GapLaw
+    from shortlist.utility.estimates import GapLaw
 
 FLOAT_ERROR = 2.0**-40
 """Relative, of float operations here; the truth is about 2^-52."""
@@ -32,9 +31,8 @@ def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, s
     The result is a function of that real alone, so that it says no more than the real mechanism does. `value`
     must be finite; a result beyond the largest float is rounded to an infinity, as the format defines.
     """
-    return reals.nearest_float(
-        reals.total(Fraction(value), [(scale, reals.Draw(noise, reals.word(source), 64, source))])
-    )
+    draw = reals.Draw(noise, reals.word(source), 64, source)
+    return reals.nearest_float(reals.total(Fraction(value), [(scale, draw)]))
 
 
 def add_pure_noise(values: Values, *, scale: Fraction, source: Source) -> list[float]:
@@ -46,20 +44,10 @@ def add_pure_noise(values: Values, *, scale: Fraction, source: Source) -> list[f
     return [float(n) for n in Geometric(1 / scale).sums(counts, words, level, source)]
 
 
-def add_noise_to_rows(values: Values, *, scale: Fraction, noise: Noise, source: Source) -> Floats:
-    """The same for every number of a table of public ones, rounded down to the grid of that scale."""
-    centres, which = np.unique(values, return_inverse=True)
-    grid = Grid.around(centres[-1].item(), scale)
-    runners = Runners(grid, [Runner(Fraction(centre), scale, noise) for centre in centres.tolist()])
-    columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return runners.run(which.reshape(values.shape), len(values), source).values(columns)
-
-
 def add_whole_noise(values: Indices, *, scale: Fraction, noise: Noise, source: Source) -> Indices:
     """value + scale * noise as exact reals, each rounded to the nearest whole number."""
-    return whole_sums(
-        values, Fraction(1), scale, noise, source.words(len(values)), np.zeros(len(values), np.int64), source
-    )
+    words, level = source.words(len(values)), np.zeros(len(values), np.int64)
+    return whole_sums(values, Fraction(1), scale, noise, words, level, source)
 
 
 @np.errstate(all="ignore")
@@ -238,7 +226,8 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
     so that an early stop is cheap. A question at -inf never passes.
     """
-    origin = _origin(values, barrier.threshold)
+    line = barrier.threshold  # positions are counted from a number near it, of the values' own kind
+    origin = float(line) if values.dtype.kind == "f" else max(min(math.floor(line), 2**63 - 1), -(2**63))
     lines = [barrier.bounds(origin, test, test.scale) for test in tests]
     start, size = 0, FIRST_CHUNK
     while start < len(values):
@@ -258,13 +247,11 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
         start, size = start + size, min(size * GROWTH, LARGEST_CHUNK)
 
 
-Candidate = tuple[int, int, int, bool]
-"""Index, word, level, and whether it surely passes."""
-
-
 @np.errstate(all="ignore")
-def _candidates(contest: reals.Contest, line: tuple[float, float], maxima: Maxima, source: Source) -> list[Candidate]:
-    """All that may reach the line, whose noisy position is known to lie between two floats."""
+def _candidates(
+    contest: reals.Contest, line: tuple[float, float], maxima: Maxima, source: Source
+) -> Iterator[tuple[int, int, int, bool]]:
+    """(index, word, level, whether it surely passes) of all that may reach the line, which lies between two floats."""
     lowest, highest = line
     layout = Layout.of(contest, maxima, min(max(lowest, -reals.FAR), reals.FAR))
     hits = layout.plan().draw(source)
@@ -272,61 +259,4 @@ def _candidates(contest: reals.Contest, line: tuple[float, float], maxima: Maxim
     low, high = contest.intervals(values, hits.words, hits.level)
     may = np.flatnonzero((high >= lowest) & (values > -np.inf))
     columns = (hits.index[may], hits.words[may], hits.level[may], low[may] > highest)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _origin(values: Values, threshold: int | float) -> int | float:
-    """A number of the values' own kind near the threshold: positions are counted from there."""
-    if values.dtype.kind == "f":
-        return float(threshold)
-    return max(min(math.floor(threshold), 2**63 - 1), -(2**63))
-
-
-@dataclass(frozen=True, slots=True)
-class ManyRuns:
-    """Independent runs over the same questions, some at a time, each against a threshold of its own."""
-
-    values: Values
-    rules: Rules
-
-    def draw(self, source: Source, draws: int) -> tuple[Indices, Floats, Indices]:
-        """(which questions pass, their gaps rounded down, the tests they passed): in order; -1 and NaN for no more.
-
-        Gaps are rounded down to whole steps beyond the cut of their test.
-        """
-        rules, tests = self.rules, [branch.test for branch in self.rules.branches]
-        questions = np.flatnonzero(self.values > -np.inf)  # the others never pass
-        ahead = [Fraction(value) - Fraction(rules.threshold) for value in self.values[questions].tolist()]
-        lineup = [Runner(one - test.centre - test.cut, test.scale, test.noise) for one in ahead for test in tests]
-        lineup.append(Runner(Fraction(0), rules.threshold_scale, rules.noise))
-        grid = Grid(0, 0) if rules.whole else Grid.around(0, max(one.scale for one in lineup))
-        runners, rows = Runners(grid, lineup), max(1, CHUNK // len(lineup))
-        shape, cuts = (draws, min(len(ahead), rules.enough)), np.array([reals.to_float(test.cut) for test in tests])
-        indices, gaps, numbers = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
-        for start in range(0, draws, rows):
-            noisy = runners.run(np.arange(len(lineup))[None], min(rows, draws - start), source)
-            leads = self._leads(noisy).reshape(-1, len(ahead), len(tests))
-            run, question, number = self._answers(leads)
-            place = np.arange(len(run)) - np.searchsorted(run, run)
-            indices[start + run, place], numbers[start + run, place] = questions[question], number
-            gaps[start + run, place] = leads[run, question, number] + cuts[number]
-        return indices, gaps, numbers
-
-    def _leads(self, noisy: Noisy) -> Floats:
-        """By how much each question exceeds the line and the cut of each test, rounded down: below 0 if it fails."""
-        columns = np.broadcast_to(np.arange(noisy.low.shape[1]), noisy.low.shape)
-        line, columns = columns[:, -1:], columns[:, :-1]
-        if self.rules.whole:  # the noise of the threshold is rounded down too
-            return noisy.values(columns) - noisy.values(line)
-        return noisy.leads(columns, np.broadcast_to(line, columns.shape), np.ones(columns.shape, np.bool_))
-
-    def _answers(self, leads: Floats) -> tuple[Indices, Indices, Indices]:
-        """(run, question, test) of the answers "above", the runs one after the other, each until it stops."""
-        passed, weights = leads >= 0, self.rules.weights
-        test = np.where(passed.any(axis=2), passed.argmax(axis=2), -1)
-        # sums go on behind the end of a run: where they may not fit into 64 bits they are Python's own
-        fits = leads.shape[1] * max(weights) < 2**63
-        cost = np.cumsum(np.array([*weights, 0], np.int64 if fits else object)[test], axis=1)
-        live = np.hstack([np.ones((len(leads), 1), np.bool_), (cost[:, :-1] < self.rules.enough).astype(np.bool_)])
-        run, question = np.nonzero(live & (test >= 0))
-        return run, question, test[run, question]
+    return zip(*(column.tolist() for column in columns), strict=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,34 +116,27 @@ class GeometricKeys:
 KeyNoise = GaussianKeys | GeometricKeys
 
 
-@dataclass(frozen=True, slots=True)
-class NamedKeys:
-    """Which labels were named: of each the draw it belongs to, its position, and its noisy sum in steps."""
+def draw_keys(scores: Values, sizes: Indices, noise: KeyNoise, source: Source) -> tuple[Indices, Indices]:
+    """(positions of the labels that are named, their noisy sums in steps).
 
-    draw: Indices
-    position: Indices
-    sums: Indices
-
-
-def draw_keys(scores: Values, sizes: Indices, noise: KeyNoise, source: Source, draws: int = 1) -> NamedKeys:
-    """Independent draws from labels of these distinct scores, decreasing, so many of each; none at 0 or below."""
+    From labels of these distinct scores, decreasing, so many of each; none at 0 or below.
+    """
     there = int(np.count_nonzero(scores > 0))
     scores, ends = np.asarray(scores[:there]), np.cumsum(sizes[:there])
     level = noise.levels(scores).astype(np.int64)
     cuts = [*np.flatnonzero(np.diff(level)) + 1, there] if there else []
-    may = [np.empty((3, 0), np.int64)]
+    may = [np.empty((2, 0), np.int64)]
     start = 0
     for cut in cuts:
         end, zeros = int(ends[cut - 1]), int(level[cut - 1])
-        hits = successes(draws * (end - start), zeros, int(source.words(1)[0]), source)
-        may.append(np.array([hits // (end - start), start + hits % (end - start), np.full(len(hits), zeros)]))
+        hits = successes(end - start, zeros, int(source.words(1)[0]), source)
+        may.append(np.array([start + hits, np.full(len(hits), zeros)]))
         start = end
-    draw, position, bits = np.concatenate(may, axis=1)
+    position, bits = np.concatenate(may, axis=1)
     score = scores[np.searchsorted(ends, position, side="right")].astype(np.int64)
     sums = noise.sums(score, source.words(len(position)), bits, source)
     above = np.flatnonzero(sums >= noise.step)
-    above = above[np.lexsort((position[above], draw[above]))]
-    return NamedKeys(draw[above], position[above], sums[above])
+    return position[above], sums[above]
 
 
 class Choice:
@@ -294,21 +287,13 @@ class LimitedSets:
             return Family(min(a, k), 0, 0, 0, 0, True, Fraction(0))
         return Family(a, a, last - 1 - a, k - 1 - a, last, False, self._fall(last))
 
-    def draw(self, source: Source) -> list[int]:
+    def draw(self, stream: WordStream) -> list[int]:
         """The ranks (from 0) of one set."""
-        return self._set(WordStream(source), self._family)
-
-    def draw_many(self, source: Source, draws: int) -> list[list[int]]:
-        """Independent sets."""
-        stream, family = WordStream(source, ahead=1024), cache(self._family)
-        return [self._set(stream, family) for _ in range(draws)]
-
-    def _set(self, stream: WordStream, family: Callable[[int], Family]) -> list[int]:
         while True:
             place = self._shares.propose(stream)
-            proposal = family(place)
-            if self._shares.accept(place, proposal.mass, stream):
-                return proposal.member(stream)
+            family = self._family(place)
+            if self._shares.accept(place, family.mass, stream):
+                return family.member(stream)
 
 
 @lru_cache(maxsize=4)

@@ -6,6 +6,7 @@ but the ledger. What came out stays in memory for the downloads, until the studi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -23,11 +24,11 @@ from shortlist._text import terminal_safe
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.pages import ledger_page
-from shortlist.pages.ledger_page import DELTA
 from shortlist.pages.release_page import release_page, share_of_budget
+from shortlist.pages.standing import DELTA
 from shortlist.pages.summary import caution, in_short, percent, quantile_in_words, risk
 from shortlist.pages.theme import asset, page
-from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, Standing
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
 from shortlist.release import GroupedRelease, Release
 from shortlist.release_io import csv_table, label_text
 from shortlist.studio import inputs
@@ -87,8 +88,7 @@ class Work:
         return job
 
     def job(self, name: str) -> PaidJob | None:
-        with self._lock:
-            return self._jobs.get(name)
+        return self._jobs.get(name)
 
     @property
     def busy(self) -> bool:
@@ -161,27 +161,26 @@ def all_facts(folder: Folder) -> list[dict[str, Any]]:
     """How every ledger of the folder stands. A file that stays locked is left out: nobody can tell what it is."""
     until, facts = time.monotonic() + GLANCES, []
     for one in folder.files(inputs.LEDGERS):
-        wait = max(0.0, min(GLANCE, until - time.monotonic()))
-        facts.append(ledger_facts(folder.root / one["name"], one["name"], wait))
-    return [one for one in facts if one is not None]
+        with contextlib.suppress(Exception):  # any file may be called .db
+            ledger = Ledger(folder.root / one["name"], wait=max(0.0, min(GLANCE, until - time.monotonic())))
+            facts.append(ledger_facts(ledger, one["name"]))
+    return facts
 
 
-def ledger_facts(path: Path, name: str, wait: float = GLANCE) -> dict[str, Any] | None:
-    """How a ledger stands, or None if the file is none or stays locked."""
-    try:
-        ledger = Ledger(path, wait=wait)
-        standing, entries = ledger.standing, ledger.entries(last=LOOKED_AT)
-    except Exception:  # any file may be called .db
-        return None
-    rho = ledger.terms.order is None
+def ledger_facts(ledger: Ledger, name: str) -> dict[str, Any]:
+    """How a ledger stands."""
+    standing, entries = ledger.standing, ledger.entries(last=LOOKED_AT)
+    rho, exact = ledger.terms.order is None, standing.currency == "epsilon" and not standing.delta
+    left = f"{'E' if exact else 'Up to e'}psilon {standing.left_text} is left."
+    charges = [one for one in entries if one.kind in ("charge", "request")]
     return {
         "name": name,
         "standing": str(standing),
-        "left": _left(standing),
+        "left": NOTHING_LEFT if standing.nothing_left else left,
         "delta": str(ledger).partition(DELTA)[2],
         "share": standing.share,
         "number": entries[-1].number if entries else 0,
-        "tables": sorted({_table(one) for one in entries if one.kind in ("charge", "request")}),
+        "tables": sorted({(one.source or "").partition(": ")[0].rpartition(" in ")[0] for one in charges}),
         "caution": caution(ledger.terms.budget),
         "entries": [
             {"number": one.number, "time": one.time[:16].replace("T", " "),
@@ -190,19 +189,6 @@ def ledger_facts(path: Path, name: str, wait: float = GLANCE) -> dict[str, Any] 
             for one in reversed(entries[-SHOWN:])
         ],
     }  # fmt: skip
-
-
-def _left(standing: Standing) -> str:
-    """What is left, before anything else; if it is nothing, whom to ask."""
-    if standing.nothing_left:
-        return NOTHING_LEFT
-    exact = standing.currency == "epsilon" and not standing.delta
-    return f"{'' if exact else 'Up to '}{'E' if exact else 'e'}psilon {standing.left_text} is left."
-
-
-def _table(entry: LedgerEntry) -> str:
-    """The name of the table that an entry is about, without where it is."""
-    return (entry.source or "").partition(": ")[0].rpartition(" in ")[0]
 
 
 def budget_risk(request: dict[str, Any]) -> dict[str, Any]:
@@ -253,7 +239,7 @@ class OfficersView:
         ledger, standing, here = self.ledger, self.ledger.standing, self.folder.without
         newest = self.entries[-ledger_page.MOST_ROWS :]
         budget, so_far, rho = ledger.terms.budget, ledger_page.guarantee_so_far(standing), ledger.terms.order is None
-        guess, guess_so_far = risk(budget).guess, 0.5 if so_far is None else risk(so_far).guess
+        guess, guess_so_far = risk(budget).guess, risk(so_far).guess if so_far else 0.5
         return {
             "name": self.name,
             "promise": in_short(budget),
@@ -322,14 +308,8 @@ def answer_file(file: tuple[str, bytes], way: str) -> Answer:
     return Answer(body, FILE_TYPES[Path(name).suffix], f'{way}; filename="{plain}"{whole}')
 
 
-def studio_page() -> str:
-    """The page. It holds no facts: it asks the server for them."""
-    styles = ("pages/base.css", "pages/release.css", "studio/studio.css")
-    scripts = tuple(f"studio/{name}.js" for name in ("tools", "shown", "officer", "studio"))
-    body = asset("studio/studio.html")
-    return page(title="shortlist studio", body=body, styles=styles, scripts=scripts, talks=True)
-
-
+STYLES = ("pages/base.css", "pages/release.css", "studio/studio.css")
+SCRIPTS = tuple(f"studio/{name}.js" for name in ("tools", "shown", "officer", "studio"))
 SPENT = "It is spent for good, whatever comes out."
 UNREADABLE = (
     ": also if a line of the file cannot be read (a quote that is not closed, letters that are not UTF-8), since none "
@@ -349,7 +329,8 @@ class Answers:
         self._plans = threading.BoundedSemaphore(plans)
         self._planner = Planner(plan_seconds)
         self._work = Work(folder)
-        self._page = studio_page().encode()
+        body = asset("studio/studio.html")  # it holds no facts: it asks for them
+        self._page = page(title="shortlist studio", body=body, styles=STYLES, scripts=SCRIPTS, talks=True).encode()
         self._asked: dict[str, Any] | None = None  # the last question, so that a page that is loaded again has it
 
     @property
@@ -388,8 +369,8 @@ class Answers:
             "officer": lambda: OfficersView.of(folder, request.get("ledger")).view(),
             "columns": lambda: inputs.columns_of(folder, request),
             "example": lambda: {"said": self._example(), **self._state()},
-            "plan": lambda: self._in_turn(self._plan, request),
-            "expected": lambda: self._in_turn(self._forecast, request),
+            "plan": lambda: self._in_turn(lambda: self._plan(request)),
+            "expected": lambda: self._in_turn(lambda: forecast(Offer.of(folder, request), request, self._planner)),
             "release": lambda: {"job": work.confirm(request.get("confirm"), request.get("agree")).name},
         }
         name = "/".join(route)
@@ -415,11 +396,11 @@ class Answers:
         names = " and ".join(os.path.basename(path) for path in there)
         return f"There is a {names} in the folder already: nothing was written."
 
-    def _in_turn(self, work: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> dict[str, Any]:
+    def _in_turn(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         if not self._plans.acquire(timeout=self._seconds):
             raise BusyError("the studio is busy with other plans; look at the plan again in a moment")
         try:
-            return work(request)
+            return work()
         finally:
             self._plans.release()
 
@@ -458,22 +439,12 @@ class Answers:
             **cost,
         }
 
-    def _forecast(self, request: dict[str, Any]) -> dict[str, Any]:
-        """How good it would be, on made-up counts."""
-        return forecast(Offer.of(self._folder, request), request, self._planner)
-
 
 def _view(job: PaidJob) -> dict[str, Any]:
     """A release under way or done, as the page shows it."""
     form, release = job.plan.question, job.release
-    facts: dict[str, Any] = {
-        "job": job.name,
-        "state": job.state,
-        "share": math.floor(100 * job.share) / 100,
-        "booked": job.booked,
-    }
-    if job.error:
-        facts["error"] = job.error
+    facts: dict[str, Any] = {"job": job.name, "state": job.state, "booked": job.booked}
+    facts |= {"share": math.floor(100 * job.share) / 100, **({"error": job.error} if job.error else {})}
     if release is not None and (receipt := release.receipt) is not None:
         facts |= {
             "k": form.k,

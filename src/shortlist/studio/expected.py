@@ -59,7 +59,11 @@ def forecast(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     }
     estimate = _estimate(plan, facts)
     if request.get("quick") is True:
-        return {"told": f"{_first_words(estimate)}{WORKING}"}
+        right = "" if estimate is None else f"about {100 * estimate.right:.0f}%"
+        if estimate is not None and not 0.01 <= estimate.right <= 0.99:
+            right = "more than 99%" if estimate.right > 0.5 else "less than 1%"
+        first = f"A first estimate: {right} that the list would be exactly right. " if right else ""
+        return {"told": f"{first}{WORKING}"}
     answer = planner.ask(facts, each.epsilon)
     name = mechanism.name
     near = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
@@ -149,15 +153,6 @@ def _estimate(plan: Offer, facts: dict[str, Any]) -> Estimate | None:
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
         return None
     return Estimate(quality.top, quality.recall, margins[0].half_width if margins else None)
-
-
-def _first_words(estimate: Estimate | None) -> str:
-    """To be shown until the plan is there."""
-    if estimate is None:
-        return ""
-    right = estimate.right
-    about = "more than 99%" if right > 0.99 else "less than 1%" if right < 0.01 else f"about {100 * right:.0f}%"
-    return f"A first estimate: {about} that the list would be exactly right. "
 
 
 def _describe(described: str, chosen: dict[str, Any] | None, plan: Offer, estimate: Estimate | None) -> str:

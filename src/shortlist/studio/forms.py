@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 from shortlist import GroupedRelease, Release, keys, quantile, quote, top_k
 from shortlist.accounting.curves import number_text
 from shortlist.api import Quote
-from shortlist.ledger.filter import balance_of, charge_amounts, price_text
+from shortlist.ledger.filter import balance, countable_costs
+from shortlist.pages.standing import price_text
 from shortlist.privacy import ApproxDP, Ledger, PureDP
+from shortlist.query import options_of
 from shortlist.studio import inputs
 from shortlist.studio.inputs import Folder, open_ledger, read_field
 from shortlist.tables.columns import are_a_candidate
@@ -24,20 +26,16 @@ MOST_PASTED = 500_000
 COLUMNS = ("user", "item", "value", "by")
 """Fields that name columns of the table."""
 GROUPS = ("by", "groups", "groups_per_user")
-KINDS: dict[str, tuple[Callable[..., Release | GroupedRelease], str, tuple[str, ...]]] = {
-    "list": (
-        top_k,
-        "top_k",
-        ("k", "user", "item", "most", "where", *GROUPS, "ordered", "values", "smallest", "unit", "separator"),
-    ),
-    "every": (keys, "keys", ("user", "item", "most", "where", *GROUPS, "unit", "separator")),
-    "quantile": (
-        quantile,
-        "quantile",
-        ("user", "value", "q", "lower", "upper", "step", *GROUPS, "unit", "separator"),
-    ),
-}
-"""What may be asked: the function, its name, and its arguments, which are fields of the page."""
+KINDS: dict[str, Callable[..., Release | GroupedRelease]] = {"list": top_k, "every": keys, "quantile": quantile}
+"""What may be asked."""
+
+
+def fields_of(kind: str) -> list[str]:
+    """The fields that are read: arguments of the function, but what it does unless it is told not to; and groups."""
+    taken = {one.name for one in options_of(KINDS[kind].__name__) if one.default is not True}.union(GROUPS)
+    if kind == "list":  # of counts, and its smallest are `largest=False`
+        taken = taken - {"value"} | {"smallest"}
+    return [name for name in inputs.ASKED if name in taken]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class Form:
             raise ValueError("kind: choose a list or quantiles")
         table = folder.inside(request.get("table"), inputs.TABLES, "table")
         kind = "every" if kind == "list" and request.get("candidates") == "every" else kind
-        fields = {name: read_field(request, name) for name in KINDS[kind][2]}
+        fields = {name: read_field(request, name) for name in fields_of(kind)}
         candidates = None if kind == "quantile" else _read_candidates(folder, request, fields["item"])
         _check_fields(kind, fields, candidates)
         columns = [(name, fields[name]) for name in COLUMNS if fields.get(name)]
@@ -79,7 +77,7 @@ class Form:
         inputs.check_columns(request, pairs)
         return cls(
             kind=kind,
-            arguments=_arguments_of(kind, fields, candidates),
+            arguments=_arguments_of(fields, candidates),
             table=table,
             candidates=candidates,
             budget=inputs.read_budget(request),
@@ -112,8 +110,8 @@ class Form:
 
         A list as long as all candidates is refused.
         """
-        ask = KINDS[self.kind][0]
-        price = quote(ask, str(self.table), header=header, budget=self.budget, allow_large=True, **self.arguments)
+        words: dict[str, Any] = {"budget": self.budget, "allow_large": True, **self.arguments}
+        price = quote(KINDS[self.kind], str(self.table), header=header, **words)
         if price.candidates is not None and self.kind != "quantile":
             self._check_candidates(price.candidates)
         return price
@@ -121,7 +119,7 @@ class Form:
     def release(self, ledger: Ledger, progress: Callable[[float], None]) -> Release | GroupedRelease:
         """The release itself, paid for before a row is read."""
         paid: dict[str, Any] = {"budget": self.budget, "ledger": ledger, "purpose": self.purpose, "allow_large": True}
-        return KINDS[self.kind][0](str(self.table), progress=progress, **paid, **self.arguments)
+        return KINDS[self.kind](str(self.table), progress=progress, **paid, **self.arguments)
 
     def _check_candidates(self, number: int) -> None:
         """Refuse a list as long as all candidates, unless they are measured: there would be nothing to choose.
@@ -135,8 +133,7 @@ class Form:
                 if number > 1
                 else "k: there is only one candidate, so there is nothing to choose"
             )
-        text = format_of(str(self.table)) != "parquet"
-        if text and are_a_candidate(self._items(), self.arguments.get("candidates")):
+        if format_of(str(self.table)) != "parquet" and are_a_candidate(self._items(), self.arguments.get("candidates")):
             raise ValueError(
                 "item: the column is called like one of the candidates, so the first line of the file looks like a "
                 "row of data: add a line of names to the file first"
@@ -168,7 +165,7 @@ class Form:
         said += ["ledger=ledger", *([f"purpose={self.purpose!r}"] if self.purpose else [])]
         question = (
             f"with sl.Ledger({folder.name(self.ledger)!r}) as ledger:\n"
-            f"    release = sl.{KINDS[self.kind][1]}({folder.name(self.table)!r}, {', '.join(said)})"
+            f"    release = sl.{KINDS[self.kind].__name__}({folder.name(self.table)!r}, {', '.join(said)})"
         )
         dates = "import datetime\n\n" if isinstance(words.get("lower"), datetime.date) else ""
         title = f", title={self.purpose!r}" if self.purpose else ""
@@ -196,24 +193,23 @@ def _check_fields(kind: str, fields: dict[str, Any], candidates: Path | tuple[An
         raise ValueError("smallest: of names from the data the rarest is one person's own; give a public list")
 
 
-def _arguments_of(kind: str, fields: dict[str, Any], candidates: Path | tuple[Any, ...] | None) -> dict[str, Any]:
+WHERE_EMPTY = {"q": [0.5], "groups_per_user": 1}
+"""What an empty field stands for; that of most is left to the library."""
+
+
+def _arguments_of(fields: dict[str, Any], candidates: Path | tuple[Any, ...] | None) -> dict[str, Any]:
     """The arguments that are not left to their defaults, in the order in which a program has them."""
     arguments: dict[str, Any] = {}
-    for name, value in fields.items():
-        if name in GROUPS and not fields["by"]:
+    for name, written in fields.items():
+        value = WHERE_EMPTY.get(name) if written is None or written == [] else written
+        left = value is None or value is False or (name, value) == ("unit", "user")  # a step of 0 is not: it is refused
+        if left or (name in GROUPS and not fields["by"]):
             continue
+        arguments |= {"largest": False} if name == "smallest" else {name: value}
         if name == "item":
             arguments["item"] = value[0] if len(value) == 1 else list(value)
             if candidates is not None:
                 arguments["candidates"] = list(candidates) if isinstance(candidates, tuple) else candidates
-        elif name == "smallest":
-            arguments |= {"largest": False} if value else {}
-        elif name == "q":
-            arguments["q"] = value or [0.5]
-        elif name == "groups_per_user":
-            arguments[name] = value or 1
-        elif value is not None and value is not False and value != [] and (name, value) != ("unit", "user"):
-            arguments[name] = value  # a step of 0 is refused by the library
     return arguments
 
 
@@ -240,7 +236,7 @@ class Offer(NamedTuple):
         terms, before = ledger.terms, ledger.standing
         charge = ledger.with_room(self.quote.charge, self.quote.guarantee)
         after = ledger.standing_if(charge, unit=f"{self.question.unit} (add-remove)")
-        price = price_text(balance_of(terms, charge_amounts(terms, charge).where(terms.limits)))
+        price = price_text(balance(countable_costs(terms, (charge,))[0][1].where(terms.limits), terms.order))
         whole, so_far = number_text(after.of), number_text(after.booked)
         counts = price.startswith(f"{after.currency} ")  # by which rule the ledger counts depends on the charge
         of = f"of the {whole} in {name}" if counts else f"from {name}, whose budget is {after.currency} {whole}"

@@ -18,6 +18,7 @@ from shortlist.accounting.guarantees import ABSURD_EPSILON, as_epsilon
 from shortlist.errors import Argument, ForPython, Text
 from shortlist.pages.summary import NEEDS, UNORDERED, as_sentence, page_remarks, risk
 from shortlist.privacy import ApprovalNeeded, ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.query import OPTIONS
 from shortlist.release import GroupedRelease, Release
 from shortlist.scores import read_bound
 from shortlist.tables.columns import TextForm
@@ -54,14 +55,10 @@ def notes_of(release: Release | GroupedRelease) -> list[str]:
     remarks = [remark for one in lists for remark in page_remarks(one) if remark != UNORDERED]
     shared = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
     notes = [*remarks, *shared, *release.notes]
-    said = (as_sentence(terminal_safe(note)) for note in notes if not _is_in(release.summary, note))
-    return list(dict.fromkeys(said))
-
-
-def _is_in(summary: str, note: str) -> bool:
-    """Whether the summary says it already, or what a name needed to come out."""
-    needs = NEEDS.search(note)
-    return note in summary or (needs is not None and needs[0].strip(" ,") in summary)
+    # The summary may say it already, or what a name needed to come out.
+    facts = [(note, needs[0].strip(" ,") if (needs := NEEDS.search(note)) else note) for note in notes]
+    said = [note for note, fact in facts if note not in release.summary and fact not in release.summary]
+    return list(dict.fromkeys(as_sentence(terminal_safe(note)) for note in said))
 
 
 LEDGER_SECONDS = 5.0
@@ -133,15 +130,11 @@ class Folder:
 
     def files(self, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
         """Names, and sizes to one digit: the exact one would count the rows."""
-        files = sorted(islice(self._walk(kinds), MOST))
-        return [{"name": name, "bytes": int(float(f"{size:.0e}"))} for name, size in files]
-
-    def _walk(self, kinds: tuple[str, ...]) -> Any:
         below = [self.root, *(Path(one.path) for one in _entries(self.root) if one.is_dir(follow_symlinks=False))]
-        for folder in below:
-            for entry in _entries(folder):
-                if entry.name.lower().endswith(kinds) and entry.is_file(follow_symlinks=False):
-                    yield str(Path(entry.path).relative_to(self.root)), entry.stat().st_size
+        entries = (one for folder in below for one in _entries(folder) if one.name.lower().endswith(kinds))
+        files = islice((one for one in entries if one.is_file(follow_symlinks=False)), MOST)
+        sizes = sorted((self.name(Path(one.path)), one.stat().st_size) for one in files)
+        return [{"name": name, "bytes": int(float(f"{size:.0e}"))} for name, size in sizes]
 
     def words(self, error: Exception) -> str:
         """What an error of ours says, in the words of the page and with the names of files as it shows them."""
@@ -253,10 +246,15 @@ class Field(NamedTuple):
     """What to write where it holds something else."""
 
 
-FIELDS = {
+YES_OR_NO = Field(read_flag, kind="true or false")
+BY_TYPE = {"str | None": Field(read_text), "int | None": Field(read_whole, kind=WHOLE), "bool": YES_OR_NO}
+"""How an option of tables is read that has no words of its own below."""
+ASKED = {
+    "k": Field(read_whole, WHOLE, WHOLE),
     "user": Field(read_text, f"{COLUMN}says who a row is about, for example user_id"),
     "item": Field(read_words, f"{COLUMN}holds the items, for example film; several go with commas"),
     "value": Field(read_text, f"{COLUMN}holds the number or the date, for example age"),
+    "q": Field(read_quantiles, kind="write numbers from 0 to 1, for example 0.25, 0.5, 0.75"),
     "lower": Field(
         read_end, "write the smallest value that you expect, a public number or a date such as 2024-01-31", END
     ),
@@ -264,20 +262,23 @@ FIELDS = {
         read_end, "write the largest value that you expect, a public number or a date such as 2024-12-31", END
     ),
     "step": Field(read_end, kind=END),
-    "q": Field(read_quantiles, kind="write numbers from 0 to 1, for example 0.25, 0.5, 0.75"),
+    "most": BY_TYPE["int | None"],
+    **dict.fromkeys(("where", "by"), Field(read_text)),
+    "groups": Field(read_groups),
+    "groups_per_user": BY_TYPE["int | None"],
+    **dict.fromkeys(("ordered", "values", "smallest"), YES_OR_NO),
     "unit": Field(read_text),
     "separator": Field(read_separator, kind="choose a comma, a semicolon, a bar or a tab"),
-    "k": Field(read_whole, WHOLE, WHOLE),
-    "most": Field(read_whole, kind=WHOLE),
-    "where": Field(read_text),
-    "by": Field(read_text),
-    "groups": Field(read_groups),
-    "groups_per_user": Field(read_whole, kind=WHOLE),
-    **dict.fromkeys(("ordered", "values", "smallest", "large", "first_line"), Field(read_flag, kind="true or false")),
+}
+"""Fields that are arguments of the library's functions, in the order of a program."""
+ASKED |= {one.name: BY_TYPE[one.type] for one in OPTIONS.values()
+          if one.part == "table" and one.name not in ASKED and one.type in BY_TYPE}  # fmt: skip
+FIELDS = ASKED | {
     "epsilon": Field(read_number, f"{NUMBER}0.5", f"{NUMBER}0.5"),
     "delta": Field(read_number, kind=f"{NUMBER}1e-6"),
     "purpose": Field(read_text),
     "name": Field(read_text, "write a name for the file, for example budget.db"),
+    **dict.fromkeys(("large", "first_line"), YES_OR_NO),
 }
 """All fields that hold one value."""
 

@@ -12,6 +12,7 @@ import json
 import math
 import subprocess
 import sys
+from functools import lru_cache
 from typing import Any
 
 from shortlist.planning import plan
@@ -25,14 +26,12 @@ SPARE = 10.0
 """Seconds after its time in which a process ends itself, if whoever should end it is gone."""
 
 
-_KEPT: dict[bytes, Any] = {}
-
-
 class Planner:
     """Asks for plans, and waits so many seconds for each."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
+        self._answer = lru_cache(MOST_KEPT)(self._compute)
         self._workers: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
@@ -44,16 +43,10 @@ class Planner:
         ValueError
             if the plan takes too long, or as `sl.plan` would.
         """
-        question = json.dumps({"facts": facts, "epsilon": epsilon}).encode()
-        answer: dict[str, Any] | None = _KEPT.get(question)
-        if answer is None:
-            reply = json.loads(self._answer(question))
-            if "error" in reply:
-                raise ValueError(reply["error"])
-            if len(_KEPT) >= MOST_KEPT:
-                _KEPT.clear()
-            _KEPT[question] = answer = reply["answer"]
-        return answer
+        reply: dict[str, Any] = json.loads(self._answer(json.dumps({"facts": facts, "epsilon": epsilon}).encode()))
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        return dict(reply["answer"])
 
     def close(self) -> None:
         """End what is under way, and whatever is asked from now on."""
@@ -61,7 +54,7 @@ class Planner:
         for worker in list(self._workers):
             worker.kill()
 
-    def _answer(self, question: bytes) -> bytes:
+    def _compute(self, question: bytes) -> bytes:
         command = [sys.executable, "-P", "-m", "shortlist.studio.planner", str(self._seconds + SPARE)]
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         # A session of its own: Ctrl-C is for the studio, which ends its plans itself.
@@ -79,7 +72,9 @@ class Planner:
             finally:
                 worker.kill()
                 self._workers.discard(worker)
-        return answer or b'{"error": "the plan could not be computed"}'
+        if not answer:  # which is not kept
+            raise ValueError("the plan could not be computed")
+        return answer
 
 
 def compute_plans(facts: dict[str, Any], epsilon: float) -> dict[str, Any]:

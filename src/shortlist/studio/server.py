@@ -18,21 +18,9 @@ from socketserver import TCPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from shortlist.pages.theme import page
+from shortlist.pages.theme import asset, page
 from shortlist.studio.answers import OURS, Answer, Answers, BusyError, answer_json
 from shortlist.studio.inputs import Folder
-
-
-def lost_page() -> str:
-    """For who comes with the address of a studio that has ended, such as an old bookmark. It holds no facts either."""
-    return page(
-        title="shortlist studio",
-        body=(
-            '<main><header class="top"><p class="mark">shortlist studio</p><h1>No studio has this address</h1>'
-            '<p class="lead">A studio has a new address every time it starts. The right one is in the terminal where '
-            "<code>shortlist studio</code> was started; or start it again there.</p></header></main>"
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +83,8 @@ MOST_BYTES = 1 << 20
 """Of a request's body."""
 BUSY = json.dumps({"error": "the studio is busy with other connections; try again in a moment"}).encode()
 TOKEN = "refused: token"
-LOST = lost_page().encode()
+LOST = page(title="shortlist studio", body=asset("studio/lost.html")).encode()
+"""For who comes with the address of a studio that has ended, such as an old bookmark. It holds no facts either."""
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -107,11 +96,13 @@ HEADERS = {
 
 
 class RefusedError(Exception):
-    """A request that is not served: its status, and the word for the log."""
+    """A request that is not served, by its status and the word for the log."""
 
-    def __init__(self, status: HTTPStatus, word: str) -> None:
-        super().__init__(word)
-        self.status, self.word = status, word
+
+def refuse_if(wrong: object, status: HTTPStatus, word: str) -> None:
+    """Serve nothing to a request of which this is true."""
+    if wrong:
+        raise RefusedError(status, word)
 
 
 class Studio(ThreadingHTTPServer):
@@ -163,18 +154,13 @@ class Studio(ThreadingHTTPServer):
         """What the analyst opens. Whoever has it may spend the budget."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        return f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"
-
     def say(self, line: str) -> None:
         with self._log_lock:
             self._log(f"{time.strftime('%H:%M:%S')} {line}")
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that broke: its kind, not its words."""
-        kind = sys.exception()
-        self.say(f"connection ended: {type(kind).__name__}")
+        self.say(f"connection ended: {type(sys.exception()).__name__}")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -189,20 +175,14 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(self.server.limits.silence)
 
     def do_GET(self) -> None:
-        self._serve("GET")
-
-    def do_POST(self) -> None:
-        self._serve("POST")
-
-    def _serve(self, method: str) -> None:
         try:
-            route = self._admit(method)
-            request = self._body() if method == "POST" else None
+            route = self._admit()
+            request = self._body() if self.command == "POST" else None
             self.server.connections.serve(self.connection, True)  # not before: a body that trickles in is no work
             answers = self.server.answers
             answer = answers.get(route) if request is None else answers.post(route, request)
         except RefusedError as error:
-            self._refuse(error.status, error.word)
+            self._refuse(*error.args)
             return
         except BusyError as error:
             answer = answer_json({"error": str(error)}, 503)
@@ -213,63 +193,61 @@ class Handler(BaseHTTPRequestHandler):
             return
         self._send(answer)
         self.server.connections.serve(self.connection, False)
-        self.server.say(f"{method} {route[0] if answer.status != 404 else 'unknown'} {answer.status}")
+        self.server.say(f"{self.command} {route[0] if answer.status != 404 else 'unknown'} {answer.status}")
 
-    def _admit(self, method: str) -> tuple[str, ...]:
+    do_POST = do_GET  # noqa: N815 - the name that the standard library asks for
+
+    def _admit(self) -> tuple[str, ...]:
         """The parts of the path after the token, if the request may come in at all."""
         hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
-            raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "refused: host")
+        names = [f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")]
+        refuse_if(len(hosts) != 1 or hosts[0] not in names, HTTPStatus.MISDIRECTED_REQUEST, "refused: host")
         token, route = self._parts()
-        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise RefusedError(HTTPStatus.FORBIDDEN, TOKEN)
+        refuse_if(not self._is_token(token), HTTPStatus.FORBIDDEN, TOKEN)
         origins = self.headers.get_all("Origin") or []
-        own = [f"http://{hosts[0]}"]
-        if (origins or method == "POST") and origins != own:
-            raise RefusedError(HTTPStatus.FORBIDDEN, "refused: origin")
+        other = (origins or self.command == "POST") and origins != [f"http://{hosts[0]}"]
+        refuse_if(other, HTTPStatus.FORBIDDEN, "refused: origin")
         arrives = route == ("page",) and self.headers.get("Sec-Fetch-Mode") == "navigate"
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not arrives:
-            raise RefusedError(HTTPStatus.FORBIDDEN, "refused: site")
+        same = arrives or self.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
+        refuse_if(not same, HTTPStatus.FORBIDDEN, "refused: site")
         lengths = self.headers.get_all("Content-Length") or []
-        if method == "GET" and (lengths not in ([], ["0"]) or self.headers.get("Transfer-Encoding")):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body")
+        body = lengths not in ([], ["0"]) or self.headers.get("Transfer-Encoding")
+        refuse_if(self.command == "GET" and body, HTTPStatus.BAD_REQUEST, "refused: body")
         return route
+
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self.server.token.encode())
 
     def _parts(self) -> tuple[str, tuple[str, ...]]:
         """(token, route) of a path without tricks."""
-        if not self.path.startswith("/") or self.path.startswith("//") or len(self.path) > 2000:
-            raise RefusedError(HTTPStatus.FORBIDDEN, TOKEN)
+        usual = self.path.startswith("/") and not self.path.startswith("//") and len(self.path) <= 2000
+        refuse_if(not usual, HTTPStatus.FORBIDDEN, TOKEN)
         try:
             split = urlsplit(self.path)
             token, *rest = unquote(split.path, errors="strict")[1:].split("/")
         except ValueError:
             raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: path") from None
         plain = all(part.isprintable() and part not in (".", "..") and "\\" not in part for part in rest)
-        if not rest or split.query or not plain:
-            known = hmac.compare_digest(token.encode(), self.server.token.encode())
-            word = "refused: path" if known else TOKEN
-            raise RefusedError(HTTPStatus.NOT_FOUND if known else HTTPStatus.FORBIDDEN, word)
+        tricky = not rest or split.query or not plain
+        refuse_if(tricky and self._is_token(token), HTTPStatus.NOT_FOUND, "refused: path")
+        refuse_if(tricky, HTTPStatus.FORBIDDEN, TOKEN)
         return token, tuple(rest) if rest != [""] else ("page",)
 
     def _body(self) -> dict[str, Any]:
         """A JSON object of a modest size."""
-        if self.headers.get_content_type() != "application/json":
-            raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "refused: type")
+        typed = self.headers.get_content_type() == "application/json"
+        refuse_if(not typed, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "refused: type")
         lengths = self.headers.get_all("Content-Length") or []
-        if self.headers.get("Transfer-Encoding") or len(lengths) != 1 or not lengths[0].isascii():
-            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "refused: length")
-        if not lengths[0].isdigit() or len(lengths[0]) > 12:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: length")
-        if int(lengths[0]) > MOST_BYTES:
-            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "refused: size")
-        raw = self.rfile.read(int(lengths[0]))
-        try:
+        unknown = self.headers.get("Transfer-Encoding") or len(lengths) != 1 or not lengths[0].isascii()
+        refuse_if(unknown, HTTPStatus.LENGTH_REQUIRED, "refused: length")
+        refuse_if(not lengths[0].isdigit() or len(lengths[0]) > 12, HTTPStatus.BAD_REQUEST, "refused: length")
+        refuse_if(int(lengths[0]) > MOST_BYTES, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "refused: size")
+        raw, body = self.rfile.read(int(lengths[0])), None
+        with contextlib.suppress(ValueError, RecursionError):
             body = json.loads(raw)
-        except (ValueError, RecursionError):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body") from None
-        if len(raw) != int(lengths[0]) or not isinstance(body, dict):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body")
-        return body
+        whole = len(raw) == int(lengths[0]) and isinstance(body, dict)
+        refuse_if(not whole, HTTPStatus.BAD_REQUEST, "refused: body")
+        return dict(body or {})
 
     def _refuse(self, status: HTTPStatus, word: str) -> None:
         """One word, and the connection ends: what is left of the request is not read."""

@@ -17,7 +17,7 @@ import hashlib
 import os
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -58,11 +58,8 @@ NO_TEXT = (bool, np.bool_, int, np.integer, datetime.date)
 """Values of the other kinds, in Python."""
 FIRST, LAST = datetime.date.min, datetime.date.max
 """Dates outside the years 1 to 9999 are missing ones: not every engine can show them."""
-
-UNFIT = (
-    "candidates do not fit the item column: write them as text, whole numbers, truth values or dates, "
-    "as it has them, and none that is missing"
-)
+FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+"""What dates are counted from in numpy, arrow and Spark."""
 
 
 def kind_of(declared: str) -> Kind | None:
@@ -82,50 +79,47 @@ def is_number(declared: str) -> bool:
     return known or NUMBERS.fullmatch(declared.lower().removeprefix("!")) is not None
 
 
+def bad_column(role: str, column: str, kinds: str) -> ValueError:
+    """Return the error of a column that is not of one of these kinds, by the name the caller wrote."""
+    return bad_value(f"${role}={column!r} must be a column of {kinds}; convert it first, for example to text")
+
+
 def check_user(column: str, declared: str) -> None:
     """Refuse a column of people that does not hold plain values, by its declared type."""
     name = declared.lower().removeprefix("!")
     if kind_of(name) is None and name not in FLOATS and not USERS.fullmatch(name):
-        raise bad_value(
-            f"$user={column!r} must be a column of plain values (text, numbers, times, bytes), not of nested ones, "
-            "spans of time or objects; convert it first, for example to text"
-        )
+        plain = "plain values (text, numbers, times, bytes), not of nested ones, spans of time or objects"
+        raise bad_column("user", column, plain)
 
 
-def check_texts(
-    lists: str,
-    role: str,
-    columns: Sequence[str],
-    kinds: Collection[Kind],
-    written: Collection[str],
-    rows: Sequence[Row],
-) -> None:
-    """Refuse a public list of numbers, truth values or dates for a column that was declared as text.
+def fit_rows(
+    lists: str, columns: Sequence[str], kinds: Collection[Kind], written: Collection[str], rows: Sequence[Row]
+) -> list[Row]:
+    """Return a public list, of candidates or groups, in the form of its columns, distinct. Errors may depend on it.
 
-    By types alone: such a list is seldom meant, and would hardly ever name what the column has. Columns that are
-    `written`, whose fields are text whatever they look like, take it: there 7 is "7".
+    Numbers, truth values or dates for a column that was declared as text are refused, by types alone: such a list is
+    seldom meant, and would hardly ever name what the column has. Columns that are `written`, whose fields are text
+    whatever they look like, take it: there 7 is "7".
     """
+    role, fitted = "item" if lists == "candidates" else "by", list[Collection[Any]]()
     for column, kind, cells in zip(columns, kinds, zip(*rows, strict=True), strict=True):
         if kind == "text" and column not in written and any(issubclass(one, NO_TEXT) for one in set(map(type, cells))):
             raise bad_value(
                 f"{lists} must be text, for ${role}={column!r} is a column of text: the text '7', not the number 7"
             )
+        fitted.append(_fit_column(cells, kind))
+    if any(cell is None for cells in fitted for cell in cells):
+        raise ValueError(
+            f"{lists} do not fit the {role} column: write them as text, whole numbers, truth values or dates, as it "
+            "has them, and none that is missing"
+        )
+    return list(dict.fromkeys(zip(*fitted, strict=True)))
 
 
-def fit_rows(rows: Sequence[Row], kinds: Collection[Kind]) -> list[Row]:
-    """Return a public list in the form of its columns, distinct. Its errors may depend on it."""
-    columns = [_fit_column(cells, kind) for cells, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
-    return list(dict.fromkeys(zip(*columns, strict=True)))
-
-
-def _fit_column(cells: tuple[Any, ...], kind: Kind) -> Iterable[Any]:
+def _fit_column(cells: tuple[Any, ...], kind: Kind) -> Collection[Any]:
     """Fit a column at once where all of its cells are plain ones of its kind, as in almost every list."""
     types = set(map(type, cells))
-    if kind == "text" and types == {str}:
-        try:
-            "".join(cells).encode()
-        except UnicodeEncodeError:
-            raise ValueError(UNFIT) from None
+    if kind == "text" and types == {str} and _plain("".join(cells)) is not None:
         return cells
     if types == {int} and kind in RANGES and RANGES[kind][0] <= min(cells) and max(cells) <= RANGES[kind][1]:
         return cells
@@ -133,22 +127,27 @@ def _fit_column(cells: tuple[Any, ...], kind: Kind) -> Iterable[Any]:
 
 
 def _fit(cell: Any, kind: Kind) -> Any:
+    """Return a cell in the form of its column; None if it does not fit."""
     value = _plain(cell)
-    if value is None or kind == "text":
-        value = None if value is None else as_text(value)
-    elif kind == "date":
-        value = _date(value) if isinstance(value, str) else value
-        value = value if isinstance(value, datetime.date) else None
-    elif kind == "boolean":
-        value = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
-        value = value if isinstance(value, bool) else None
-    else:
-        low, high = RANGES[kind]
-        value = int(value) if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,40}", value) else value
-        value = value if type(value) is int and low <= value <= high else None
-    if value is None:
-        raise ValueError(UNFIT)
-    return value
+    if kind == "text":
+        return None if value is None else as_text(value)
+    if isinstance(value, str):
+        value = _parse(value, kind)
+    low, high = RANGES.get(kind, (0, 0))
+    wanted = {"date": datetime.date, "boolean": bool}.get(kind, int)
+    return value if type(value) is wanted and (wanted is not int or low <= value <= high) else None  # type: ignore[operator]
+
+
+def _parse(text: str, kind: Kind) -> int | bool | datetime.date | None:
+    """Return what a text says in another kind; None where it says nothing."""
+    if kind == "boolean":
+        return {"true": True, "false": False}.get(text.lower())
+    if kind != "date":
+        return int(text) if re.fullmatch(r"-?[0-9]{1,40}", text) else None
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _plain(cell: Any) -> str | int | bool | datetime.date | None:
@@ -165,13 +164,6 @@ def _plain(cell: Any) -> str | int | bool | datetime.date | None:
     if isinstance(cell, uuid.UUID):
         return str(cell)
     return cell if type(cell) is datetime.date else None
-
-
-def _date(text: str) -> datetime.date | None:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def text_of(cell: Any) -> str | None:
@@ -207,13 +199,12 @@ def fit_list(candidates: Any, items: tuple[str, ...], kinds: Collection[Kind], w
 
     The list is public, so its errors may depend on it. `written` are columns of text whatever it looks like.
     """
-    rows = _read_rows(candidates, items)
+    rows = read_rows(candidates, items)
     if not rows:
         raise bad_value("$candidates must not be empty: there is nothing to choose from")
     if any(type(None) in set(map(type, cells)) for cells in zip(*rows, strict=True)):
         raise bad_value("$candidates must not be missing; drop the empty ones")
-    check_texts("candidates", "item", items, kinds, written, rows)
-    return fit_rows(rows, kinds)
+    return fit_rows("candidates", items, kinds, written, rows)
 
 
 def list_in_words(candidates: Any, items: tuple[str, ...]) -> str:
@@ -226,7 +217,7 @@ def list_in_words(candidates: Any, items: tuple[str, ...]) -> str:
     engines = family_of(candidates) & ENGINES
     if engines and not isinstance(candidates, str | os.PathLike):
         return f"candidates by a query of {min(engines).removeprefix('_')}"
-    lines = sorted(set(map(repr, _read_rows(candidates, items))))
+    lines = sorted(set(map(repr, read_rows(candidates, items))))
     return f"{len(lines):,} candidates of sha256 {_digest(lines)}"
 
 
@@ -235,15 +226,22 @@ def are_a_candidate(names: tuple[str, ...], candidates: object) -> bool:
     return names in fit_list(candidates, names, ["text"] * len(names), names)
 
 
+def check_query(items: tuple[str, ...], kinds: tuple[Kind, ...], own: Mapping[str, str]) -> None:
+    """Refuse a query of an engine, with columns of its `own` types, that does not give the items."""
+    if any(item not in own for item in items):
+        raise bad_value("$candidates: the query must have the item columns, by the same names")
+    if tuple(kind_of(own[item]) for item in items) != kinds:
+        raise bad_value("$candidates: the query's columns must be of the same kinds as the item columns; cast them")
+
+
 def _digest(lines: list[str]) -> str:
     """Return the SHA-256 of the lines, each with its end."""
-    ends = "\n" if lines else ""
-    return hashlib.sha256(("\n".join(lines) + ends).encode(errors="backslashreplace")).hexdigest()
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode(errors="backslashreplace")).hexdigest()
 
 
-def _read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
+def read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
     """Return the candidates as tuples, as they come."""
-    family, width = family_of(candidates), len(items)
+    family = family_of(candidates)
     if isinstance(candidates, str | os.PathLike):
         rows: list[Row] = lazy_import("shortlist.tables.files", "rows_of_file")(os.fspath(candidates), items)
         return rows
@@ -256,7 +254,7 @@ def _read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
         return _rows_of_frame(candidates, items)
     if isinstance(candidates, Mapping | bytes) or not isinstance(candidates, Iterable):
         raise TypeError(WRONG)
-    return _as_tuples(candidates.tolist() if hasattr(candidates, "tolist") else candidates, width)
+    return as_tuples("candidates", candidates.tolist() if hasattr(candidates, "tolist") else candidates, len(items))
 
 
 def _rows_of_frame(candidates: Any, items: tuple[str, ...]) -> list[Row]:
@@ -268,19 +266,20 @@ def _rows_of_frame(candidates: Any, items: tuple[str, ...]) -> list[Row]:
         native = in_one_sentence(UNREAD, native.collect)
     if not isinstance(native, nw.DataFrame):  # a series, a pandas index, an arrow array
         read = native.to_list if isinstance(native, nw.Series) else getattr(candidates, "to_pylist", None)
-        return _as_tuples(in_one_sentence(UNREAD, read or candidates.tolist), len(items))
+        return as_tuples("candidates", in_one_sentence(UNREAD, read or candidates.tolist), len(items))
     if any(name not in native.columns for name in items):
         raise bad_value("$candidates: the frame must have the item columns, by the same names")
     frame = native.select(*items)
     return in_one_sentence(UNREAD, lambda: list(frame.iter_rows()))
 
 
-def _as_tuples(cells: Iterable[Any], width: int) -> list[Row]:
+def as_tuples(lists: str, cells: Iterable[Any], width: int) -> list[Row]:
+    """Return the rows of a public list of one column or of several."""
     if width == 1:
         return [(one,) for one in cells]
     rows = list(cells)
     if any(not isinstance(one, tuple | list) or len(one) != width for one in rows):
-        raise bad_value(f"$candidates must be tuples of {width}: one part for each item column")
+        raise bad_value(f"${lists} must be tuples of {width}: one part for each column")
     return list(map(tuple, rows))
 
 
@@ -352,68 +351,51 @@ def _overlap(some: list[Span], others: list[Span]) -> bool:
 
 def _spans(value: Any) -> list[Span]:
     """Where the cells of a frame, a series or an array are; nothing where that cannot be told without copying them."""
-    library = next((one for one in SPANS if any(of.__module__.startswith(one) for of in type(value).__mro__)), None)
-    if library is None:
-        return []
     try:
-        return [(start, end) for start, end in SPANS[library](value) if start < end]
+        return [(start, end) for start, end in _buffers(value) if start < end]
     except Exception:  # another version of the library: the list is then taken for public, as a copy is
         return []
 
 
-def _of_numpy(array: Any) -> Iterator[Span]:
-    if isinstance(array, np.ndarray):
-        yield np.lib.array_utils.byte_bounds(array)
+def _buffers(value: Any) -> Iterator[Span]:
+    """Of arrow these are numbers, offsets and letters. Of a view array not the letters: a join shares these with a list
+    that is public."""
+    family, parts = family_of(value), list[Any]()
+    if isinstance(value, np.ndarray):
+        yield np.lib.array_utils.byte_bounds(value)
+    elif "pandas" in family:
+        columns = [value.iloc[:, n] for n in range(value.shape[1])] if value.ndim == 2 else [value]
+        arrays = [getattr(column, "array", column) for column in columns]
+        parts = [
+            getattr(array, name, None) for array in arrays for name in ("_ndarray", "_data", "_codes", "_pa_array")
+        ]
+    elif "polars" in family:
+        parts = value.get_columns() if hasattr(value, "get_columns") else _polars_chunks(value)
+    elif "pyarrow" in family:
+        if hasattr(value, "buffers"):
+            yield from _arrow_buffers(value.indices if hasattr(value, "indices") else value)
+        else:
+            parts = value.chunks if hasattr(value, "chunks") else value.columns
+    for part in parts:
+        yield from _buffers(part)
 
 
-def _of_pandas(value: Any) -> Iterator[Span]:
-    columns = [value.iloc[:, n] for n in range(value.shape[1])] if value.ndim == 2 else [value]
-    for column in columns:
-        array = getattr(column, "array", column)
-        for name in ("_ndarray", "_data", "_codes"):
-            yield from _of_numpy(getattr(array, name, None))
-        if hasattr(array, "_pa_array"):
-            yield from _of_pyarrow(array._pa_array)
-
-
-def _of_polars(value: Any) -> Iterator[Span]:
+def _polars_chunks(column: Any) -> list[Any]:
     import polars as pl
 
-    if not isinstance(value, pl.DataFrame | pl.Series):
-        return
-    for column in value if isinstance(value, pl.DataFrame) else [value]:
-        if not column.dtype.is_nested():
-            for chunk in column.to_physical().get_chunks():  # several at once would be copied
-                yield from _of_pyarrow(chunk.to_arrow(compat_level=pl.CompatLevel.newest()))
+    if column.dtype.is_nested():
+        return []
+    chunks = column.to_physical().get_chunks()  # several at once would be copied
+    return [chunk.to_arrow(compat_level=pl.CompatLevel.newest()) for chunk in chunks]
 
 
-def _of_pyarrow(value: Any) -> Iterator[Span]:
+def _arrow_buffers(array: Any) -> Iterator[Span]:
     import pyarrow as pa
 
-    if isinstance(value, pa.Table | pa.RecordBatch):
-        for column in value.columns:
-            yield from _of_pyarrow(column)
-    for array in value.chunks if isinstance(value, pa.ChunkedArray) else [value]:
-        if isinstance(array, pa.Array):
-            yield from _of_array(array.indices if isinstance(array, pa.DictionaryArray) else array)
-
-
-def _of_array(array: Any) -> Iterator[Span]:
-    """Numbers, offsets and letters. Of a view array not the letters: a join shares these with a list that is public."""
-    import pyarrow as pa
-
-    if pa.types.is_nested(array.type):
-        return
     views = str(array.type) in ("string_view", "binary_view")
-    for buffer in array.buffers()[1 : 2 if views else None]:
+    for buffer in [] if pa.types.is_nested(array.type) else array.buffers()[1 : 2 if views else None]:
         if buffer is not None:
             yield buffer.address, buffer.address + buffer.size
-
-
-SPANS: dict[str, Callable[[Any], Iterator[Span]]] = {
-    "pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_pyarrow, "numpy": _of_numpy,
-}  # fmt: skip
-"""By the module of the type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,12 +428,6 @@ class TextForm:
         said = [] if self.separator is None else [f"separator {self.separator!r}"]
         said += ["quoted fields over several lines"] if self.multiline else []
         return ", ".join([f"{name} in {folder}", *said])
-
-    def check_unused(self) -> None:
-        """For tables that are no text files."""
-        for word, said in (("multiline", self.multiline), ("separator", self.separator is not None)):
-            if said:
-                raise bad_type(f"${word} is for CSV files; a table in an engine or in memory has been read already")
 
 
 PLAIN = TextForm()

@@ -10,77 +10,121 @@ a public list that nobody has are not held: they are in the class of 0, and are 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, overload
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from shortlist._arrays import FRAMES, Frame, Indices, describe_type
+from shortlist._arrays import FRAMES, Engine, Frame, Indices, describe_type
 from shortlist._runtime import kind_of_words, lazy_import
-from shortlist.errors import bad_type, bad_value
-from shortlist.scores import Grid, GroupedScores, Pick, Remote, Scores
-from shortlist.tables.columns import Row, TextForm, check_public_list, family_of
+from shortlist.errors import bad_type
+from shortlist.scores import GroupedScores, Pick, Remote, Scores, Votes
+from shortlist.tables.columns import Kind, Row, family_of, read_rows
 from shortlist.tables.question import Columns, Plan, Question, plain_key
-from shortlist.tables.values import Placed, ValuePlan, ValueQuestion
 
 Column = Literal["score", "weight"]
-"""By which of its numbers an item is found. Weights are made where an engine is `weighted`; items that weigh nothing
+"""By which of its numbers an item is found. Weights are made where a cap is `weighted`; items that weigh nothing
 are not found by them."""
 Spot = tuple[int, int, int]
 """(group, score, rank inside its class, from 1)."""
 Sizes = tuple[Indices, Indices, Indices]
 """Group, score and how many items have it there, side by side, in any order."""
+Placed = tuple[Indices, Indices]
+"""The votes of a group: (places that hold weight, increasing; their weights)."""
 CHANGED = "the table changed between counting and naming the winners; count again"
 
 
-class Aggregate(Protocol):
+Progress = Callable[[float], None]
+"""Told the share of the work that is done, from 0 to 1."""
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
+class Aggregate:
     """The rows (group, item, score), of scores that are not 0, held where they were made until they are forgotten.
 
     Scores and weights were made of the same rows in one pass, and naming the winners reads what is held, never the
-    rows.
+    rows. This one is of a table before anything is counted: all that is public of it is right, and nobody is in it.
     """
 
-    @property
-    def frame(self) -> Frame | None:
-        """How a released table is made in the caller's own kind: with the columns of the key first."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether items have weights."""
+    plan: Plan
+    """What was asked: items have weights where the cap of its question says so."""
+    frame: Frame | None
+    """How a released table is made in the caller's own kind: with the columns of the key first."""
 
     def classes(self, column: Column) -> Sizes:
         """Of the scores, or of the weights above 0."""
-
-    def winners(self, spots: Sequence[Spot], column: Column) -> list[Row]:
-        """The items there, in this order: the only names that travel."""
-
-    def counts(self, spots: Sequence[Spot]) -> list[int]:
-        """The scores of the items at these spots of the weights, in this order."""
-
-    def keys(self, groups: Sequence[int]) -> list[Row]:
-        """The keys of these groups, in this order, where they come from the data: of those that are listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoRows:
-    """A table before anything is counted: all that is public of it is right, and nobody is in it."""
-
-    weighted: bool = False
-    frame: Frame | None = None
-
-    def classes(self, column: Column) -> Sizes:
         nothing = np.empty(0, np.int64)
         return nothing, nothing, nothing
 
+    def find(self, wanted: Sequence[tuple[int, ...]], column: Column, shown: tuple[str, ...], zero: bool) -> list[Row]:
+        """(place, what is shown) for every (place, *spot) of items that were found, or of candidates that score 0."""
+        raise NotImplementedError
+
+    def find_keys(self, groups: Sequence[int], key: tuple[str, ...]) -> list[Row]:
+        """(n, key) of these groups, in any order."""
+        raise NotImplementedError
+
     def winners(self, spots: Sequence[Spot], column: Column) -> list[Row]:
-        raise RuntimeError("nothing was counted yet")
+        """The items there, in this order: the only names that travel."""
+        items: dict[int, Row] = {}
+        for zero in (False, True):
+            wanted = [(place, *spot) for place, spot in enumerate(spots) if (spot[1] == 0) == zero]
+            rows = self.find(wanted, column, self.plan.question.keys, zero) if wanted else []
+            items |= {place: tuple(item) for place, *item in rows}
+        return [items[place] for place in range(len(spots)) if place in items]
 
     def counts(self, spots: Sequence[Spot]) -> list[int]:
-        raise RuntimeError("nothing was counted yet")
+        """The scores of the items at these spots of the weights, in this order."""
+        wanted = [(place, *spot) for place, spot in enumerate(spots)]
+        return [int(score) for _, score in sorted(self.find(wanted, "weight", ("score",), False))]
 
     def keys(self, groups: Sequence[int]) -> list[Row]:
-        raise RuntimeError("nothing was counted yet")
+        """The keys of these groups, in this order, where they come from the data: of those that are listed."""
+        grouping = self.plan.question.grouping
+        rows = [] if grouping is None or not groups else self.find_keys(groups, grouping.keys)
+        keys = {group: tuple(key) for group, *key in rows}
+        return [keys[group] for group in groups if group in keys]
+
+
+class Table:
+    """One kind of table, before a row of it is read."""
+
+    engine: Engine | None = None
+    """What releases are made of; None for plain Python."""
+    kinds: ClassVar[Mapping[Any, str]] = {}
+    """What a column of each kind is called there."""
+
+    def columns(self) -> Columns:
+        """Names and types."""
+        raise NotImplementedError
+
+    def query(self, question: Question, kinds: tuple[Kind, ...]) -> tuple[Any, int] | None:
+        """Public candidates that stay in the engine, as rows under our own names, and how many there are."""
+        return None
+
+    def weighs(self, plan: Plan) -> bool:
+        """Whether users' items can be put into the order of a hash here; refuse what needs it where they cannot."""
+        return True
+
+    def frame(self, plan: Plan, counts: Any = None, groups: Any = None) -> Frame | None:
+        """How a released table is made: with the columns of the key first."""
+        items = len(plan.question.items)
+        kinds = [self.kinds[kind] for kind in (*plan.kinds[items:], *plan.kinds[:items])]
+        return None if self.engine is None else Frame.of(self.engine, kinds)
+
+    def dry_count(self, plan: Plan) -> Aggregate:
+        """Count without the rows: what an engine refuses is refused before anything is charged."""
+        return Aggregate(plan, None)
+
+    def count(self, plan: Plan, progress: Progress | None = None) -> Aggregate:
+        """Count the rows by item, in every group."""
+        raise NotImplementedError
+
+    def votes(self, plan: Plan, progress: Progress | None = None) -> list[Placed]:
+        """Return the votes on a grid of every group: one for each user in it, made of that user's rows there alone."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -108,28 +152,25 @@ class Classes:
 class Histogram:
     """The names behind the positions of every group. Private."""
 
-    __slots__ = ("_classes", "engine", "listed", "number")
+    __slots__ = ("_classes", "engine", "number")
 
-    def __init__(
-        self, engine: Aggregate, number: int | None, listed: list[Row] | None = None, offered: Indices | None = None
-    ) -> None:
-        """`number` counts the groups (None: those that were found), `listed` are their public keys, `offered` says how
-        many public candidates each has."""
-        self.engine = engine
-        self.listed = listed
-        classes = engine.classes("score")
-        self.number = int(classes[0].max(initial=-1)) + 1 if number is None else number
-        self._classes: dict[Column, Classes] = {"score": Classes.of(classes, self.number, offered)}
+    def __init__(self, engine: Aggregate) -> None:
+        self.engine, plan, classes = engine, engine.plan, engine.classes("score")
+        self.number = int(classes[0].max(initial=-1)) + 1 if plan.number is None else plan.number
+        self._classes: dict[Column, Classes] = {"score": Classes.of(classes, self.number, plan.candidate_counts)}
 
-    def classes(self, column: Column) -> Classes:
-        """Read when they are needed."""
+    def part(self, group: int, column: Column) -> tuple[Indices, Indices]:
+        """(the distinct scores of a group, decreasing; how many items have each): weights are read when needed."""
         if column not in self._classes:
             self._classes[column] = Classes.of(self.engine.classes(column), self.number, None)
-        return self._classes[column]
+        classes = self._classes[column]
+        own = slice(classes.starts[group], classes.starts[group + 1])
+        return classes.scores[own], classes.sizes[own]
 
     def keys(self, groups: Sequence[int]) -> list[Hashable]:
         """Return the keys of these groups."""
-        rows = self.engine.keys(groups) if self.listed is None else [self.listed[group] for group in groups]
+        listed = self.engine.plan.groups
+        rows = self.engine.keys(groups) if listed is None else [listed[group] for group in groups]
         if len(rows) != len(groups):
             raise RuntimeError(CHANGED)
         return list(map(plain_key, rows))
@@ -150,12 +191,11 @@ class Histogram:
 
     def spots(self, group: int, positions: Sequence[int], column: Column) -> list[Spot]:
         """Return these positions of a group, as the engine knows them."""
-        part = Ranking(self, group, column)
-        sizes = part.sizes
+        scores, sizes = self.part(group, column)
         ends, where = np.cumsum(sizes), np.asarray(positions, np.int64)
         which = np.searchsorted(ends, where, side="right")
         ranks = where - (ends - sizes)[which] + 1
-        return [(group, score, rank) for score, rank in zip(part.scores[which].tolist(), ranks.tolist(), strict=True)]
+        return [(group, score, rank) for score, rank in zip(scores[which].tolist(), ranks.tolist(), strict=True)]
 
 
 class Ranking:
@@ -173,21 +213,14 @@ class Ranking:
         self._histogram, self._group, self._column, self.most = histogram, group, column, most
 
     @property
-    def engine(self) -> Aggregate:
-        """Where the names are."""
-        return self._histogram.engine
-
-    @property
     def scores(self) -> Indices:
         """The distinct scores, decreasing."""
-        classes = self._histogram.classes(self._column)
-        return classes.scores[classes.starts[self._group] : classes.starts[self._group + 1]]
+        return self._histogram.part(self._group, self._column)[0]
 
     @property
     def sizes(self) -> Indices:
         """How many items have each."""
-        classes = self._histogram.classes(self._column)
-        return classes.sizes[classes.starts[self._group] : classes.starts[self._group + 1]]
+        return self._histogram.part(self._group, self._column)[1]
 
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         """Return the items at these positions."""
@@ -197,18 +230,17 @@ class Ranking:
         """Return the scores of the items at these positions of the weights."""
         if not len(positions):
             return []
-        counts = self.engine.counts(self._histogram.spots(self._group, positions, "weight"))
+        counts = self._histogram.engine.counts(self._histogram.spots(self._group, positions, "weight"))
         if len(counts) != len(positions):
             raise RuntimeError(CHANGED)
         return counts
 
 
-def scores_of(engine: Aggregate, plan: Plan, unit: str, table: str) -> Scores | GroupedScores:
+def scores_of(aggregate: Aggregate, source: object = "") -> Scores | GroupedScores:
     """Return what was counted as scores: of one list, or of every group, made when they are asked for."""
-    question = plan.question
-    clip, cap, grouping, offered = question.clip, question.cap, question.grouping, plan.candidate_counts
-    histogram = Histogram(engine, plan.number, plan.groups, offered)
-    most = cap.most if cap is not None and engine.weighted else None
+    plan, question, histogram = aggregate.plan, aggregate.plan.question, Histogram(aggregate)
+    clip, cap, grouping = question.clip, question.cap, question.grouping
+    most = cap.most if cap is not None and cap.weighted else None
     factor: int | float = 1 if clip is None else float(clip.grid)
 
     def content(group: int) -> Remote:
@@ -220,29 +252,57 @@ def scores_of(engine: Aggregate, plan: Plan, unit: str, table: str) -> Scores | 
         sensitivity=1.0 if clip is None else clip.sensitivity,
         monotone=clip is None or clip.monotone,
         public=plan.public,
-        unit=unit,
-        frame=engine.frame if grouping is None else None,
+        unit=question.unit,
+        frame=aggregate.frame if grouping is None else None,
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
-        source=question.in_words(table),
+        source=question.in_words(source),
     )
+    sizes = set(plan.sizes or ())
+    return _group_scores(
+        scores, plan, lambda group: scores._with_content(content(group)), _names=histogram, _frame=aggregate.frame,
+        _listed=sizes.pop() if len(sizes) == 1 else None,
+    )  # fmt: skip
+
+
+def votes_of(plan: Plan, frame: Frame | None = None, source: object = "") -> Scores | GroupedScores:
+    """Return all that is public of the votes on a grid, and no vote: of one list, or of every group."""
+    question, nothing = plan.question, np.zeros(0, np.int64)
+    assert question.grid is not None
+    facts: dict[str, Any] = {"monotone": True, "public": True, "unit": question.unit, "frame": frame}
+    content, words = Votes(question.grid, nothing, nothing), question.in_words(source)
+    empty = Scores._of_table(content, sensitivity=question.share, source=words, **facts)
+    return _group_scores(empty, plan, lambda group: empty, _frame=frame, _listed=question.grid.size)
+
+
+def split_by_group(groups: Indices, places: Indices, weights: Indices, number: int) -> list[Placed]:
+    """Return votes of each group that were added up by group and place, in any order."""
+    order = np.lexsort((places, groups))
+    groups, places, weights = groups[order], places[order], weights[order]
+    ends = np.searchsorted(groups, np.arange(number + 1))
+    return [(places[ends[n] : ends[n + 1]], weights[ends[n] : ends[n + 1]]) for n in range(number)]
+
+
+def add_places(places: Indices, weights: Indices) -> Placed:
+    """Added up by place; those without weight left out."""
+    if not len(places):
+        return places, weights
+    if np.any(places[1:] < places[:-1]):
+        order = np.argsort(places, kind="stable")
+        places, weights = places[order], weights[order]
+    starts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+    places, weights = places[starts], np.add.reduceat(weights, starts)
+    return places[weights > 0], weights[weights > 0]
+
+
+def _group_scores(scores: Scores, plan: Plan, make: Callable[[int], Scores], **facts: Any) -> Scores | GroupedScores:
+    """Return the scores of one list as they are, or those of every group."""
+    grouping = plan.question.grouping
     if grouping is None:
         return scores
-    sizes = set() if offered is None else set(offered.tolist())
-    return GroupedScores._of(
-        scores,
-        lambda group: scores._with_content(content(group)),
-        names=histogram,
-        keys=None if plan.groups is None else map(plain_key, plan.groups),
-        by=grouping.by,
-        per_user=grouping.per_user,
-        frame=engine.frame,
-        size=sizes.pop() if len(sizes) == 1 else None,
-    )
+    keys = None if plan.groups is None else map(plain_key, plan.groups)
+    return GroupedScores._of(scores, make, keys, by=grouping.by, groups_per_user=grouping.per_user, **facts)
 
-
-Progress = Callable[[float], None]
-"""Told the share of the work that is done, from 0 to 1."""
 
 ENGINES: dict[str, tuple[str, str]] = {
     "pyspark": ("shortlist.tables.spark", "SparkTable"),
@@ -254,46 +314,35 @@ ENGINES: dict[str, tuple[str, str]] = {
 """By the library of a table: its engine is imported when such a table is met."""
 
 
+class CountOptions(TypedDict, total=False):
+    """The options of `count` beside those that say what kind of scores comes out."""
+
+    candidates: object
+    value: str | None
+    clip: tuple[float, float] | None
+    most: int | None
+    where: str | None
+    unit: str
+    memory: str | None
+    multiline: bool
+    separator: str | None
+
+
 @overload
 def count(
-    source: object,
-    *,
-    user: str,
-    item: str | Iterable[str],
-    candidates: object = None,
-    value: str | None = None,
-    clip: tuple[float, float] | None = None,
-    most: int | None = None,
-    where: str | None = None,
-    by: None = None,
-    unit: str = "user",
-    memory: str | None = None,
-    multiline: bool = False,
-    separator: str | None = None,
+    source: object, *, user: str, item: str | Iterable[str], by: None = None, **options: Unpack[CountOptions]
 ) -> Scores: ...
-
-
 @overload
 def count(
     source: object,
     *,
     user: str,
     item: str | Iterable[str],
-    candidates: object = None,
-    value: str | None = None,
-    clip: tuple[float, float] | None = None,
-    most: int | None = None,
-    where: str | None = None,
     by: str | Iterable[str],
     groups: Iterable[Hashable] | None = None,
     groups_per_user: int | None = None,
-    unit: str = "user",
-    memory: str | None = None,
-    multiline: bool = False,
-    separator: str | None = None,
+    **options: Unpack[CountOptions],
 ) -> GroupedScores: ...
-
-
 @kind_of_words("count", epsilon="; a count costs nothing yet: give epsilon to top_k, select or keys")
 def count(
     source: object,
@@ -381,57 +430,48 @@ def count(
     >>> scores
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
-    check_public_list("candidates", candidates, source)
-    check_public_list("groups", groups, source)
-    question = Question.of(user, item, value, clip, most, where, by, groups, groups_per_user)
-    table = open_table(source, question, candidates, unit=unit, memory=memory, multiline=multiline, separator=separator)
+    table = OpenTable(source, Question.of(SimpleNamespace(**locals())))
     counts: Scores | GroupedScores = table.count()
     return counts
 
 
-def table_of(source: Any, wanted: tuple[str, ...], memory: str | None, text: TextForm) -> Any:
+def table_of(source: Any, question: Question) -> Table:
     """Return a table for its engine, by its kind; its names and types alone are looked at."""
     if isinstance(source, str | os.PathLike):
-        return lazy_import("shortlist.tables.duckdb", "FileTable")(os.fspath(source), wanted, memory, text)
-    if memory is not None:
-        raise bad_type("$memory is for files; a table in an engine or in memory has its own settings")
-    text.check_unused()
+        files: Table = lazy_import("shortlist.tables.duckdb", "FileTable")(os.fspath(source), question)
+        return files
+    text = question.text
+    for name, given in (("memory", question.memory), ("multiline", text.multiline), ("separator", text.separator)):
+        if given:
+            raise bad_type(f"${name} is for files; a table in an engine or in memory has its own settings")
     family = family_of(source)
     library = next((library for library in ENGINES if library in family), None)
     if library is None or ("duckdb" in library and not hasattr(source, "columns")):
-        raise _refuse_table(source)
-    return lazy_import(*ENGINES[library])(source)
-
-
-def _refuse_table(source: object) -> TypeError:
-    name = type(source).__name__
-    words = "; con.sql(...) gives a relation" if name == "DuckDBPyConnection" else ""
-    return TypeError(
-        "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
-        f"DataFrame, not {describe_type(source)}{words}"
-    )
+        words = "; con.sql(...) gives a relation" if type(source).__name__ == "DuckDBPyConnection" else ""
+        raise TypeError(
+            "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
+            f"DataFrame, not {describe_type(source)}{words}"
+        )
+    table: Table = lazy_import(*ENGINES[library])(source)
+    return table
 
 
 @dataclass(slots=True)
 class OpenTable:
-    """A table and a question about it, before a row is read. Made by `open_table`."""
+    """A table and a question about it. It is looked at when something is asked: at names and types, then at rows."""
 
     source: Any
     question: Question
-    candidates: object
-    unit: str
-    memory: str | None
-    text: TextForm
-    _facts: tuple[Any, Plan] | None = None
+    _facts: tuple[Table, Plan] | None = None
 
-    def _plan(self) -> tuple[Any, Plan]:
+    def _plan(self) -> tuple[Table, Plan]:
         """(the table, the question with a fresh salt): public lists are fitted once."""
-        question = self.question.with_cap(self.candidates is not None)
+        question = self.question.with_salts()
         if self._facts is None:
-            table = table_of(self.source, self.question.columns, self.memory, self.text)
-            self._facts = table, Plan.of(self.question, table.columns(), self.candidates, table.query)
+            table = table_of(self.source, question)
+            self._facts = table, Plan.of(question, table.columns(), table.query)
         table, plan = self._facts
-        return table, plan.ask(question)
+        return table, replace(plan, question=question)
 
     def schema(self) -> Any:
         """Return what `count` would give, with no row read: all that is public is right, and every score is 0.
@@ -439,75 +479,40 @@ class OpenTable:
         A mechanism checks it, and a ledger charges by it, before a row of the table is looked at.
         """
         table, plan = self._plan()
-        return scores_of(table.dry_count(plan), plan, self.unit, self.text.in_words(self.source))
+        if plan.question.grid is None:
+            return scores_of(table.dry_count(plan), self.source)
+        table.weighs(plan)
+        types = tuple(table.kinds[kind] for kind in plan.kinds if kind in table.kinds)
+        return votes_of(plan, None if table.engine is None else Frame(table.engine, types), self.source)
 
     def count(self, progress: Progress | None = None) -> Any:
         """Read the rows: `Scores`, or `GroupedScores` where the question names groups."""
         table, plan = self._plan()
-        return scores_of(table.count(plan, progress), plan, self.unit, self.text.in_words(self.source))
+        if plan.question.grid is None:
+            return scores_of(table.count(plan, progress), self.source)
+        empty = self.schema()
+        votes = table.votes(plan, progress)
+        return empty._with_votes(votes) if isinstance(empty, GroupedScores) else empty._with_votes(*votes[0])
 
+    def preview(self) -> Scores | GroupedScores | None:
+        """Return what is public by the question alone, of votes or of the scores of groups: not even a header is read.
 
-def open_table(
-    source: object,
-    question: Question,
-    candidates: object = None,
-    *,
-    unit: str = "user",
-    memory: str | None = None,
-    multiline: bool = False,
-    separator: str | None = None,
-) -> OpenTable:
-    """Check what is asked of a table, as far as the words tell; `schema` and `count` look at it."""
-    check_question(question, candidates, unit)
-    return OpenTable(source, question, candidates, unit, memory, TextForm.of(multiline, separator))
+        None where only an engine knows how many candidates there are.
+        """
+        question = self.question.with_salts()
+        listed = None if question.grouping is None else question.grouping.listed
+        plan = Plan(question, groups=None if listed is None else list(listed))
+        if question.grid is not None:
+            return votes_of(plan)
+        size = self.size
+        if question.candidates is not None and size is None:
+            return None
+        plan = replace(plan, sizes=None if size is None or listed is None else (size,))
+        return scores_of(Aggregate(plan, None))
 
-
-def check_question(question: Question, candidates: object, unit: str) -> None:
-    """Refuse what does not go together, by the words alone."""
-    if question.grouping is not None and question.grouping.listed is None and candidates is not None:
-        raise bad_value(
-            "groups from the data do not go with public candidates: a list of k items for a group would tell that "
-            "somebody is in it. Give the public groups too, $groups=[...], or leave candidates out and give a delta"
-        )
-    if question.clip is not None and candidates is None:
-        raise ValueError("sums need candidates: no mechanism takes sums of items that only the data knows")
-    if not isinstance(unit, str) or not unit:
-        raise bad_value('$unit must be a word, for example $unit="user"')
-
-
-def schema_of_groups(question: Question, candidates: int | None, unit: str) -> GroupedScores:
-    """Return what is public of the scores of groups, by the question alone: not even a header is read.
-
-    `candidates` is how many there are in each group, where they are public.
-    """
-    assert question.grouping is not None
-    capped, listed = question.with_cap(candidates is not None), question.grouping.listed
-    sizes = None if candidates is None or listed is None else (candidates,)
-    plan = Plan(capped, Columns((), {}), (), None, None if listed is None else list(listed), sizes=sizes)
-    scores: Any = scores_of(NoRows(capped.weighted), plan, unit, "")
-    return scores  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenValues:
-    """A table whose names and types alone were looked at."""
-
-    grid: Grid
-    frame: Frame | None
-    places: Callable[[Progress | None], list[Placed]]
-    """Reads the rows: the votes of every group, or of all users where there are no groups."""
-    keys: tuple[Hashable, ...] = ()
-    """The public keys of the groups, in the kinds of their columns."""
-
-
-def open_values(rows: Any, question: ValueQuestion, memory: str | None, text: TextForm) -> OpenValues:
-    """Return what is public of a table of values, and how it is read."""
-    table = table_of(rows, question.columns, memory, text)
-    plan = ValuePlan.of(question, table.columns())
-    grid, keys = plan.grid, tuple(map(plain_key, plan.groups or ()))
-    frame = None
-    if table.engine is not None:
-        frame = Frame(table.engine, tuple(table.kinds[kind] for kind in plan.kinds if kind in table.kinds))
-    if not isinstance(rows, str | os.PathLike):
-        table.weighs(plan)
-    return OpenValues(grid, frame, lambda tell: table.votes(plan, grid, tell), keys)
+    @property
+    def size(self) -> int | None:
+        """How many candidates there are, where the list is public and known without an engine."""
+        listed = self.question.candidates
+        plain = isinstance(listed, str | os.PathLike | list | tuple | set | frozenset)
+        return len(set(map(repr, read_rows(listed, self.question.items)))) if plain else None

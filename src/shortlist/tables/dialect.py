@@ -13,8 +13,10 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -89,17 +91,17 @@ class Dialect:
         line = first.removesuffix(b"\n").removesuffix(b"\r") if first.endswith(b"\n") else first
         names = None if b"\r" in line or b"\0" in line or len(line) > LONGEST else self._fields(line)
         if line.startswith(WIDE_MARKS):
-            raise TableError(
-                f"{path} cannot be counted: its header is no line of UTF-8 text but of UTF-16; save it as UTF-8"
+            wrong = "its header is no line of UTF-8 text but of UTF-16; save it as UTF-8"
+        elif names is None:
+            wrong = (
+                f"its header is no line of UTF-8 text that names the columns with {self.separator!r} between them; "
+                "save the file as UTF-8, or say its separator"
             )
-        if names is None:
-            raise TableError(
-                f"{path} cannot be counted: its header is no line of UTF-8 text that names the columns with "
-                f"{self.separator!r} between them; save the file as UTF-8, or say its separator"
-            )
-        if names == [""]:
-            raise TableError(f"{path} cannot be counted: it has no header with the names of its columns")
-        return names
+        elif names == [""]:
+            wrong = "it has no header with the names of its columns"
+        else:
+            return names
+        raise TableError(f"{path} cannot be counted: {wrong}")
 
     def _fields(self, line: bytes) -> list[str] | None:
         try:
@@ -212,9 +214,9 @@ def read(path: str, action: Callable[[IO[bytes]], Result]) -> Result:
     """
     check_packing(path)
     kind = packing(path)
-    opened: Any = {"gzip": gzip.open, "zstd": _open_zstd}.get(kind, open)
+    opened: Any = {"gzip": gzip.open, "zstd": lambda path: io.BufferedReader(_Frames(path), PACKED_BLOCK)}
     try:
-        with opened(path, "rb") as file:
+        with opened.get(kind, partial(open, mode="rb"))(path) as file:
             return action(file)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         pass
@@ -229,61 +231,48 @@ def check_packing(path: str) -> None:
     MissingPackageError
         if it ends in .zst and zstandard is not installed.
     """
-    if packing(path) != "zstd":
-        return
-    try:
-        with IMPORTS:
-            import zstandard  # noqa: F401
-    except ImportError:
-        pass
-    else:
-        return
-    raise MissingPackageError("files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name="zstandard")
-
-
-def _open_zstd(path: str, mode: str) -> IO[bytes]:
-    return io.BufferedReader(_Frames(path), PACKED_BLOCK)
+    if packing(path) == "zstd" and find_spec("zstandard") is None:
+        raise MissingPackageError(
+            "files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name="zstandard"
+        )
 
 
 class _Frames(io.RawIOBase):
-    """The content of all frames of a zstd file, one after another; an error where one of them is not whole."""
+    """The content of a zstd file."""
 
     def __init__(self, path: str) -> None:
-        import zstandard
-
-        self._make, self._wrong = zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError
-        self._frame: Any = None
-        self._rest = self._waiting = b""
-        self._file = open(path, "rb")  # noqa: SIM115  closed with this
+        self._parts, self._waiting = _unpack(path), b""
 
     def readable(self) -> bool:
         return True
 
     def close(self) -> None:
-        self._file.close()
+        self._parts.close()
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        while not self._waiting and self._more():
-            pass
+        self._waiting = self._waiting or next(filter(None, self._parts), b"")
         part = self._waiting[: len(buffer)]
         buffer[: len(part)] = part
         self._waiting = self._waiting[len(part) :]
         return len(part)
 
-    def _more(self) -> bool:
-        """Unpack another block; False at the end of the file."""
-        block = self._rest or self._file.read(PACKED_BLOCK)
-        if not block:
-            if self._frame is not None:
-                raise EOFError
-            return False
-        self._frame = self._frame or self._make()
-        try:
-            self._waiting = self._frame.decompress(block)
-        except self._wrong:
-            raise EOFError from None
-        self._rest = b""
-        if self._frame.eof:
-            self._rest, self._frame = self._frame.unused_data, None
-        return True
+
+def _unpack(path: str) -> Generator[bytes, None, None]:
+    """Yield the content of all frames, one after another; an error where one of them is not whole."""
+    with IMPORTS:
+        import zstandard
+
+    frame: Any = None
+    with open(path, "rb") as file:
+        while block := file.read(PACKED_BLOCK):
+            while block:
+                frame = frame or zstandard.ZstdDecompressor().decompressobj()
+                try:
+                    content = frame.decompress(block)
+                except zstandard.ZstdError:
+                    raise EOFError from None
+                block, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+                yield content
+    if frame is not None:
+        raise EOFError

@@ -12,8 +12,8 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,15 +22,14 @@ from shortlist._files import as_text, bytewise, literal, quote_name, unnest
 from shortlist.errors import bad_value
 from shortlist.exact.thresholds import UNIT
 from shortlist.scores import Grid
-from shortlist.tables.columns import FIRST, LAST, Kind, Row, TextForm, is_float, kind_of
-from shortlist.tables.count import Column, NoRows, Sizes, Spot
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, is_float, kind_of
+from shortlist.tables.count import Aggregate, Column, Placed, Progress, Sizes, Table, add_places, split_by_group
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.files import Run, Source, check_lines, connect, format_of, listing, runner, source_of, stamps
-from shortlist.tables.question import BETWEEN, LARGEST, SATURATED, Cap, Clip, Columns, Grouping, Plan, Question
-from shortlist.tables.values import SATURATED_VALUES, TOKENS, Placed, ValuePlan, add_sorted, split_by_group
+from shortlist.tables.question import BETWEEN, FARTHEST, LARGEST, SATURATED, Cap, Columns, Grouping, Plan, Question
 from shortlist.tables.where import WRITTEN, Form, Leaves, compile_condition
 
-Progress = Callable[[float], None]
+WRONG = "the relation cannot be counted"
 TYPES: dict[Any, str] = {
     "text": "VARCHAR", "integer": "BIGINT", "unsigned": "UBIGINT", "boolean": "BOOLEAN", "date": "DATE",
 }  # fmt: skip
@@ -47,95 +46,79 @@ EVERY = 0.1
 """Seconds between two looks at how far DuckDB is."""
 
 
-class FileTable:
+class FileTable(Table):
     """Files at a path; each count has a DuckDB of its own, which goes to a private folder when memory is short."""
 
-    engine = None
-
-    def __init__(self, path: str, wanted: tuple[str, ...], memory: str | None, text: TextForm) -> None:
-        self.path, self.memory, self.text = path, memory, text
+    def __init__(self, path: str, question: Question) -> None:
+        self.path, self.memory, self.text = path, question.memory, question.text
+        self.wrong = f"{path} cannot be counted"
         self._spare: Any = None
+        """The connection that looked at names and types, which held no rows: rows are counted in it."""
         self._listed: tuple[str, Any] | None = None
         """The file of candidates, and what changes with its bytes: it is read again when rows are counted."""
-        with self._session(spare=True) as connection:
+        with self._session("spared") as connection:
             self.stamps = stamps(path)
-            self.source = source_of(runner(connection, path), path, wanted, text)
+            self.source = source_of(runner(connection, path), path, question.columns, self.text)
 
     def columns(self) -> Columns:
         return _columns(self.source, list(self.source.columns))
 
-    def query(self, candidates: Any, question: Question, kinds: tuple[Kind, ...]) -> tuple[str, int] | None:
+    def query(self, question: Question, kinds: tuple[Kind, ...]) -> tuple[str, int] | None:
         """Return a table file of candidates with the same kinds of columns as a statement."""
-        if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:
+        listed = question.candidates
+        if not isinstance(listed, str | os.PathLike) or format_of(path := os.fspath(listed)) is None:
             return None
         self._listed = path, stamps(path)
-        with self._session(spare=True) as connection:
+        with self._session("spared") as connection:
             run = runner(connection, path)
-            listed = listing(run, path, question.items)
-            if kinds != tuple(kind_of(_declare(listed.types[item])) for item in question.items):
+            source = listing(run, path, question.items)
+            if kinds != tuple(kind_of(_declare(source.types[item])) for item in question.items):
                 return None
             names = zip(question.keys, question.items, kinds, strict=True)
-            parts = [f"{_label(listed, item, kind)} AS {key}" for key, item, kind in names]
+            parts = [f"{_label(source, item, kind)} AS {key}" for key, item, kind in names]
             present = " AND ".join(f"{key} IS NOT NULL" for key in question.keys)
-            statement = f"SELECT DISTINCT * FROM (SELECT {', '.join(parts)} FROM {listed.relation}) WHERE {present}"
+            statement = f"SELECT DISTINCT * FROM (SELECT {', '.join(parts)} FROM {source.relation}) WHERE {present}"
             number = int(run(f"SELECT count(*) FROM ({statement})")[0][0])
         if not number:
             raise bad_value("$candidates must not be empty: there is nothing to choose from")
         return statement, number
 
-    def dry_count(self, plan: Plan) -> NoRows:
-        """Of a file only names and types are looked at before its rows."""
-        return NoRows(plan.question.weighted)
-
     def count(self, plan: Plan, progress: Progress | None = None) -> Rows:
         """Count into tables that end with the connection, which removes its files without any code of ours."""
-        connection = self._connect()
-        try:
-            check_lines(self.path, self.text)
-            with _watch(connection, progress):
-                rows = _count(runner(connection, self.path), self.source, plan, "counts", None)
-            self._check_same()
-            return rows
-        except BaseException:
-            connection.close()  # whoever keeps the error keeps our frames, but not the rows
-            raise
+        with self._session("kept") as connection, self._read(connection, progress):
+            return _count(runner(connection, self.path), self.source, plan, "counts", None)
 
-    def votes(self, plan: ValuePlan, grid: Grid, progress: Progress | None = None) -> list[Placed]:
-        with self._session() as connection:
-            check_lines(self.path, self.text)
-            with _watch(connection, progress):
-                votes = in_one_sentence(
-                    f"{self.path} cannot be counted", lambda: run_votes(connection.execute, self.source, plan, grid)
-                )
-            self._check_same()
-            return votes
+    def votes(self, plan: Plan, progress: Progress | None = None) -> list[Placed]:
+        with self._session("closed") as connection, self._read(connection, progress):
+            return in_one_sentence(self.wrong, lambda: run_votes(connection.execute, self.source, plan))
 
-    def _check_same(self) -> None:
+    @contextlib.contextmanager
+    def _read(self, connection: Any, progress: Progress | None) -> Iterator[None]:
+        """The files that were looked at are those that the body reads."""
+        check_lines(self.path, self.text)
+        with _watch(connection, progress):
+            yield
         if stamps(self.path) != self.stamps:
-            raise TableError(f"{self.path} cannot be counted: it changed while it was read")
+            raise TableError(f"{self.wrong}: it changed while it was read")
         if self._listed is not None and stamps(self._listed[0]) != self._listed[1]:
             raise TableError(CHANGED)
 
-    def _connect(self) -> Any:
-        """Return the connection that looked at names and types, which held no rows, or another one."""
-        connection, self._spare = self._spare, None
-        return connect(self.memory) if connection is None else connection
-
     @contextlib.contextmanager
-    def _session(self, *, spare: bool = False) -> Iterator[Any]:
-        connection = self._connect()
+    def _session(self, after: Literal["spared", "kept", "closed"]) -> Iterator[Any]:
+        """A connection: what becomes of it after the body, which ended well, is in the word."""
+        connection, self._spare = self._spare or connect(self.memory), None
         try:
             yield connection
         except BaseException:
-            connection.close()
+            connection.close()  # whoever keeps the error keeps our frames, but not the rows
             raise
-        if spare:
+        if after == "spared":
             self._spare = connection
-        else:
+        elif after == "closed":
             connection.close()
 
 
-class RelationTable:
+class RelationTable(Table):
     """A relation; its counts are temporary tables of its own connection, dropped with the scores."""
 
     engine, kinds = "duckdb", TYPES
@@ -149,12 +132,6 @@ class RelationTable:
     def columns(self) -> Columns:
         return _columns(self.source, self.names)
 
-    def query(self, candidates: Any, question: Question, kinds: tuple[Kind, ...]) -> None:
-        return None
-
-    def weighs(self, plan: Plan | ValuePlan) -> bool:
-        return True
-
     def dry_count(self, plan: Plan) -> Rows:
         return RelationTable(self.relation.limit(0)).count(plan)
 
@@ -162,28 +139,23 @@ class RelationTable:
         relation, view, prefix = self.relation, fresh(), fresh()
 
         def run(statement: str) -> list[Any]:
-            def ask() -> list[Any]:
-                result = relation.query(view, statement)
-                return [] if result is None else result.fetchall()
+            result = in_one_sentence(WRONG, lambda: relation.query(view, statement))
+            return [] if result is None else in_one_sentence(WRONG, result.fetchall)
 
-            return in_one_sentence("the relation cannot be counted", ask)
-
-        number = len(plan.question.items)
-        kinds = [TYPES[kind] for kind in (*plan.kinds[number:], *plan.kinds[:number])]
         try:
-            rows = _count(run, self.source.at(view), plan, prefix, Frame.of("duckdb", kinds))
+            rows = _count(run, replace(self.source, relation=view), plan, prefix, self.frame(plan))
         except BaseException:
             _forget(relation, view, prefix)  # the connection lives on: no counts may stay in it
             raise
         weakref.finalize(rows, _forget, relation, view, prefix)
         return rows
 
-    def votes(self, plan: ValuePlan, grid: Grid, progress: Progress | None = None) -> list[Placed]:
+    def votes(self, plan: Plan, progress: Progress | None = None) -> list[Placed]:
         relation, view = self.relation, fresh()
         try:
             return in_one_sentence(
-                "the relation cannot be counted",
-                lambda: run_votes(lambda words: relation.query(view, words), self.source.at(view), plan, grid),
+                WRONG,
+                lambda: run_votes(lambda words: relation.query(view, words), replace(self.source, relation=view), plan),
             )
         finally:
             _forget(relation, view)
@@ -202,8 +174,7 @@ def _watch(connection: Any, tell: Progress | None) -> Iterator[None]:
     if tell is None:
         yield
         return
-    connection.execute("SET enable_progress_bar = true")
-    connection.execute("SET enable_progress_bar_print = false")
+    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     done = threading.Event()
 
     def look() -> None:
@@ -241,6 +212,11 @@ def is_nan(number: str) -> str:
     return f"isnan(list_value({number})[1])"
 
 
+def _day(date: str) -> str:
+    """A date, and missing outside the years 1 to 9999."""
+    return f"CASE WHEN {date} BETWEEN DATE '{FIRST}' AND DATE '{LAST}' THEN {date} END"
+
+
 def _user(source: Source, column: str) -> str:
     """Missing floats are missing, and there is one zero."""
     expression = source.columns[column]
@@ -253,13 +229,9 @@ def _label(source: Source, column: str, kind: Kind) -> str:
     """A column of an item or a key, in the form its labels have."""
     expression = source.columns[column]
     if kind == "date":
-        return f"CASE WHEN {expression} BETWEEN DATE '{FIRST}' AND DATE '{LAST}' THEN {expression} END"
+        return _day(expression)
     cast = expression if source.types[column] == TYPES[kind] else f"CAST({expression} AS {TYPES[kind]})"
     return bytewise(cast) if kind == "text" else cast
-
-
-def _number(source: Source, column: str) -> str:
-    return f"{'TRY_CAST' if source.as_text else 'CAST'}({source.columns[column]} AS DOUBLE)"
 
 
 def _decode(rows: str, texts: list[str]) -> str:
@@ -270,10 +242,15 @@ def _decode(rows: str, texts: list[str]) -> str:
     return f"SELECT * REPLACE ({', '.join(decoded)}) FROM ({rows})"
 
 
+def _undecoded(source: Source, plan: Plan) -> list[str]:
+    """Which of our columns are such texts."""
+    return [name for name, kind in plan.forms.items() if kind == "text" and source.from_memory]
+
+
 def _compile(condition: Any, source: Source) -> str:
     """The condition; a cell that cannot be read is null, no error."""
     return str(compile_condition(condition, Leaves(
-        read=lambda column, form: _read(source.columns[column], form),
+        read=lambda column, form: _read(source, column, form),
         value=_value,
         missing=lambda cell, yes: f"({cell} IS {'' if yes else 'NOT '}NULL)",
         inside=lambda cell, values, yes: f"({cell} {'' if yes else 'NOT '}IN ({', '.join(values)}))",
@@ -289,30 +266,33 @@ def _value(value: object, form: Form) -> str:
     return bytewise(words) if FORMS[form] == "VARCHAR" else words
 
 
-def _read(cell: str, form: Form) -> str:
+def _read(source: Source, column: str, form: Form) -> str:
     """A cell in a form: missing floats are missing, and there is one zero."""
-    if form == "date":
-        return f"CASE WHEN {cell} BETWEEN DATE '{FIRST}' AND DATE '{LAST}' THEN {cell} END"
+    cell = source.columns[column]
     if form == "float":
         number = f"CAST({cell} AS DOUBLE)"
         return f"CASE WHEN NOT {is_nan(number)} THEN {number} + 0.0::DOUBLE END"
     if form not in WRITTEN:
-        return bytewise(f"CAST({cell} AS VARCHAR)") if form == "text" else f"CAST({cell} AS {FORMS[form]})"
+        return _label(source, column, form)  # type: ignore[arg-type]
     like, unlike = map(literal, WRITTEN[form])
     words = f"CAST({cell} AS VARCHAR)"
-    read_value = f"TRY_CAST({words} AS DOUBLE) + 0.0::DOUBLE" if form == "written number" else bytewise(words)
-    return f"CASE WHEN regexp_matches({words}, {like}) AND NOT regexp_matches({words}, {unlike}) THEN {read_value} END"
+    value = f"TRY_CAST({words} AS DOUBLE) + 0.0::DOUBLE" if form == "written number" else bytewise(words)
+    return f"CASE WHEN regexp_matches({words}, {like}) AND NOT regexp_matches({words}, {unlike}) THEN {value} END"
 
 
 def _rows_of(source: Source, plan: Plan) -> str:
     """The rows that count, under our own names: those without a user, an item, a value or a key are dropped."""
     question = plan.question
-    wanted = {"u": _user(source, question.user)}
+    wanted = {} if question.user is None else {"u": _user(source, question.user)}
     parts = zip(question.labels.items(), plan.kinds, strict=True)
     wanted |= {ours: _label(source, column, kind) for (ours, column), kind in parts}
     present = [f"{column} IS NOT NULL" for column in wanted]
     if question.value is not None:
-        wanted["v"] = _number(source, question.value)
+        cell = source.columns[question.value]
+        cast = "TRY_CAST" if source.as_text else "CAST"
+        wanted["v"] = f"{cast}({cell} AS DOUBLE)"
+        if plan.question.dated:
+            wanted["v"] = f"date_diff('day', DATE '{FIRST}', {_day(f'{cast}({cell} AS DATE)')}) + 1.0::DOUBLE"
         present += ["v IS NOT NULL", f"NOT {is_nan('v')}"]
     if plan.drops_unnamed:
         present.append("CAST(u AS VARCHAR) <> ''")
@@ -325,29 +305,28 @@ def _count(run: Run, source: Source, plan: Plan, prefix: str, frame: Frame | Non
     """Count the rows of a table by item, in every group."""
     question, cap, grouping = plan.question, plan.question.cap, plan.question.grouping
     on, keys, rows = "n, " * plan.own, ", ".join(question.keys), _rows_of(source, plan)
-    texts = [name for name, kind in plan.forms.items() if kind == "text"] if source.from_memory else []
+    texts = _undecoded(source, plan)
     known = f"{prefix}_known" if plan.public else None
     held = ("m",) if known is not None and cap is None else question.keys  # a cap looks at the items' names
     if known is not None:
         number = f"CAST(row_number() OVER (ORDER BY {on}{keys}) - 1 AS INTEGER) AS m"
-        run(f"CREATE TEMP TABLE {known} AS SELECT {number}, * FROM ({plan.query or _listing(plan)})")
+        listed = plan.query or _listing(plan.candidate_rows(), ["n"] * plan.own + list(question.keys), plan)
+        run(f"CREATE TEMP TABLE {known} AS SELECT {number}, * FROM ({listed})")
         if plan.query and (run(f"SELECT count(*) FROM {known}")[0][0],) != plan.sizes:
             raise TableError(CHANGED)
-    parts: list[str] = []
+    parts, last, within = list[str](), f"({rows}) AS found", () if grouping is None else ("n",)
     if grouping is not None:
-        rows, parts, last = _grouped(run, source, plan, prefix, _decode(rows, texts), held)
+        parts, last = _grouped(run, plan, prefix, _decode(rows, texts), held)
     if cap is not None:
         semi = f" SEMI JOIN {known} USING ({keys})" if known is not None and grouping is None else ""
-        within = ("n",) if grouping is not None else ()
-        pairs = f"SELECT DISTINCT {', '.join(('u', *within, *question.keys))} FROM "
-        pairs = f"{pairs}{last}" if grouping is not None else _decode(f"{pairs}({rows}) AS found{semi}", texts)
-        counts = cap_items(pairs, question.keys, cap, within)
+        pairs = f"SELECT DISTINCT {', '.join(('u', *within, *question.keys))} FROM {last}{semi}"
+        counts = cap_items(pairs if grouping is not None else _decode(pairs, texts), question.keys, cap, within)
     elif grouping is not None:
-        counts = _aggregate(f"SELECT * FROM {last}", ("n", *held), question)
+        counts = _aggregate(last, ("n", *held), question)
     else:
-        counts = _aggregate(rows, question.keys, question)
+        counts = _aggregate(last, question.keys, question)
         if known is not None:
-            counts = f"SELECT m, score FROM ({counts}) AS found JOIN {known} USING ({keys})"
+            counts = f"SELECT m, score FROM ({counts}) AS counts JOIN {known} USING ({keys})"
     number = "" if grouping is not None else "CAST(0 AS INTEGER) AS n, "
     before = f"WITH {', '.join(parts)} " if parts else ""
     run(f"CREATE TEMP TABLE {prefix}_held AS {before}SELECT {number}* FROM ({counts}) WHERE score <> 0")
@@ -356,20 +335,16 @@ def _count(run: Run, source: Source, plan: Plan, prefix: str, frame: Frame | Non
     texts = [key for key in question.keys if key in texts]
     if texts and held != ("m",) and grouping is None:  # refuse now what could not be named later
         run(f"SELECT {', '.join(f'max(length(decode(encode({key}))))' for key in texts)} FROM {prefix}_held")
-    by = grouping.keys if grouping is not None else ()
-    return Rows(run, prefix, question.keys, held, by, plan.own, frame, question.weighted)
+    return Rows(plan, frame, run, prefix, held)
 
 
-def _grouped(
-    run: Run, source: Source, plan: Plan, prefix: str, rows: str, held: Sequence[str]
-) -> tuple[str, list[str], str]:
-    """(the rows, the parts of a WITH, the last of them): rows (u, n, item) of the groups in which each user counts."""
+def _grouped(run: Run, plan: Plan, prefix: str, rows: str, held: Sequence[str]) -> tuple[list[str], str]:
+    """(the parts of a WITH, the last of them): rows (u, n, item) of the groups in which each user counts."""
     question, grouping = plan.question, plan.question.grouping
     assert grouping is not None
     by, own, keys = ", ".join(grouping.keys), "n, " * plan.own, ", ".join(question.keys)
     if plan.groups is not None:
-        listed = _number_groups(plan.groups, plan.kinds[len(question.items) :], grouping)
-        run(f"CREATE TEMP TABLE {prefix}_groups AS SELECT {listed}")
+        run(f"CREATE TEMP TABLE {prefix}_groups AS {_list_groups(plan, grouping)}")
     else:
         run(f"CREATE TEMP TABLE {prefix}_rows AS {rows}")
         rows = f"SELECT * FROM {prefix}_rows"
@@ -379,32 +354,28 @@ def _grouped(
     known = f" {join} {prefix}_known USING ({own}{keys})" if plan.public else ""
     value = ", v" if question.value is not None else ""
     rows = f"SELECT u, n, {', '.join(held)}{value} FROM ({rows}) AS found JOIN {prefix}_groups USING ({by}){known}"
-    return rows, *keep_groups(rows, grouping, f"{prefix}_groups", plan.groups)
+    return _keep_groups(rows, grouping, f"{prefix}_groups")
 
 
-def _listing(plan: Plan) -> str:
-    """The public candidates as a table of the items' own kinds."""
-    names, types = list(plan.question.keys), [TYPES[kind] for kind in plan.kinds[: len(plan.question.keys)]]
-    if plan.own:
-        names, types = ["n", *names], ["INTEGER", *types]
-    columns = zip(zip(*plan.candidate_rows(), strict=True), types, names, strict=True)
+def _list_groups(plan: Plan, grouping: Grouping) -> str:
+    """(n, key) of the public keys."""
+    return _listing([(n, *key) for n, key in enumerate(plan.groups or ())], ["n", *grouping.keys], plan)
+
+
+def _listing(rows: Sequence[Row], names: Sequence[str], plan: Plan) -> str:
+    """A public list as a table, in the kinds of its columns."""
+    kinds = (TYPES[plan.forms[name]] if name in plan.forms else "INTEGER" for name in names)
+    columns = zip(zip(*rows, strict=True), kinds, names, strict=True)
     return f"SELECT {', '.join(unnest(cells, kind, name) for cells, kind, name in columns)}"
 
 
-def _number_groups(listed: list[Row], kinds: Sequence[Kind], grouping: Grouping) -> str:
-    """(n, key) of the public keys, as the columns of a SELECT."""
-    columns = zip(zip(*listed, strict=True), kinds, grouping.keys, strict=True)
-    parts = [unnest(cells, TYPES[kind], key) for cells, kind, key in columns]
-    return ", ".join([unnest(range(len(listed)), "INTEGER", "n"), *parts])
-
-
-def keep_groups(rows: str, grouping: Grouping, groups: str, listed: list[Row] | None) -> tuple[list[str], str]:
+def _keep_groups(rows: str, grouping: Grouping, groups: str) -> tuple[list[str], str]:
     """(the parts of a WITH, the last of them): the rows (u, n, ..) of the groups in which each user counts.
 
     `groups` is a table of (n, key).
     """
     parts = [f"found AS MATERIALIZED ({rows})"]
-    if listed is not None and grouping.per_user >= len(listed):
+    if grouping.listed is not None and grouping.per_user >= len(grouping.listed):
         return parts, "found"
     order = f"many DESC, {_hash(grouping.salt, ('u', *grouping.keys))}, {', '.join(grouping.keys)}"
     place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
@@ -442,38 +413,28 @@ def _aggregate(rows: str, columns: Sequence[str], question: Question) -> str:
     """Distinct users, or clipped sums, for each combination of these columns."""
     keys = ", ".join(columns)
     if question.clip is None:
-        return f"SELECT {keys}, count(DISTINCT u) AS score FROM ({rows}) GROUP BY {keys}"
-    within = _clamp(f"sum({_steps(question.clip)})", question.clip.low, question.clip.high)
-    users = f"SELECT {keys}, {within} AS part FROM ({rows}) GROUP BY u, {keys}"
+        return f"SELECT {keys}, count(DISTINCT u) AS score FROM {rows} GROUP BY {keys}"
+    clip, most = question.clip, SATURATED * question.clip.grid  # held first, so that no quotient overflows
+    value = f"least(greatest(v, {-most!r}::DOUBLE), {most!r}::DOUBLE) / {clip.grid!r}::DOUBLE"
+    within = _clamp(f"sum(CAST(floor({value} + 0.5::DOUBLE) AS BIGINT))", clip.low, clip.high)
+    users = f"SELECT {keys}, {within} AS part FROM {rows} GROUP BY u, {keys}"
     return f"SELECT {keys}, {_clamp('sum(part)', -LARGEST, LARGEST)} AS score FROM ({users}) GROUP BY {keys}"
-
-
-def _steps(clip: Clip) -> str:
-    most = SATURATED * clip.grid  # held first, so that no quotient overflows
-    clamped = f"least(greatest(v, {-most!r}::DOUBLE), {most!r}::DOUBLE) / {clip.grid!r}::DOUBLE"
-    return f"CAST(floor({clamped} + 0.5::DOUBLE) AS BIGINT)"
 
 
 def _clamp(total: str, low: int, high: int) -> str:
     return f"CAST(least(greatest({total}, {low}), {high}) AS BIGINT)"
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True, repr=False)
-class Rows:
+@dataclass(slots=True, eq=False, repr=False)
+class Rows(Aggregate):
     """Tables that DuckDB holds, a histogram's `Aggregate`: PREFIX_held (n, item, score), perhaps with weights, where an
     item is its m if it has one; PREFIX_groups (n, key); PREFIX_known (m, item) in order, with n where each group has
     its own candidates."""
 
     run: Run
     prefix: str
-    items: tuple[str, ...]
     held: tuple[str, ...]
     """What an item is in the table of scores: its m, or its own columns."""
-    key: tuple[str, ...]
-    own: bool
-    """Whether each group has candidates of its own."""
-    frame: Frame | None
-    weighted: bool
 
     def classes(self, column: Column) -> Sizes:
         some = " WHERE weight > 0" if column == "weight" else ""
@@ -481,27 +442,24 @@ class Rows:
         classes = np.array(rows, np.int64).reshape(-1, 3)
         return classes[:, 0], classes[:, 1], classes[:, 2]
 
-    def winners(self, spots: Sequence[Spot], column: Column) -> list[Row]:
-        items: dict[int, Row] = {}
-        columns = ", ".join(self.items)
-        by_number = f" JOIN {self.prefix}_known USING (m)" if self.held == ("m",) else ""
-        for zero in (False, True):
-            wanted = [(place, *spot) for place, spot in enumerate(spots) if (spot[1] == 0) == zero]
-            numbered, named = (self._zeros(), "") if zero else (self._rank_class(column), by_number)
-            items |= {row[0]: tuple(row[1:]) for row in self._at(wanted, column, numbered, columns, named)}
-        return [items[place] for place in range(len(spots)) if place in items]
+    def find(self, wanted: Sequence[tuple[int, ...]], column: Column, shown: tuple[str, ...], zero: bool) -> list[Row]:
+        """Some of them at a time, for whole classes are put in order."""
+        numbered = self._zeros() if zero else self._rank_class(column)
+        named = f" JOIN {self.prefix}_known USING (m)" if self.held == ("m",) and not zero else ""
+        rows: list[Row] = []
+        for start in range(0, len(wanted), AT_ONCE):
+            cells = zip(*wanted[start : start + AT_ONCE], strict=True)
+            columns = zip(cells, ("place", "n", column, "rank"), strict=True)
+            table = ", ".join(unnest(part, "BIGINT", name) for part, name in columns)
+            rows += self.run(
+                f"WITH wanted AS MATERIALIZED (SELECT {table}) SELECT place, {', '.join(shown)} FROM ({numbered}) AS "
+                f"numbered JOIN wanted USING (n, {column}, rank){named}"
+            )
+        return rows
 
-    def counts(self, spots: Sequence[Spot]) -> list[int]:
-        wanted = [(place, *spot) for place, spot in enumerate(spots)]
-        return [row[1] for row in sorted(self._at(wanted, "weight", self._rank_class("weight"), "numbered.score"))]
-
-    def keys(self, groups: Sequence[int]) -> list[Row]:
-        if not groups:
-            return []
-        wanted = unnest(groups, "BIGINT", "n")
-        table = f"{self.prefix}_groups SEMI JOIN (SELECT {wanted}) USING (n)"
-        keys = {row[0]: tuple(row[1:]) for row in self.run(f"SELECT n, {', '.join(self.key)} FROM {table}")}
-        return [keys[group] for group in groups if group in keys]
+    def find_keys(self, groups: Sequence[int], key: tuple[str, ...]) -> list[Row]:
+        table = f"{self.prefix}_groups SEMI JOIN (SELECT {unnest(groups, 'BIGINT', 'n')}) USING (n)"
+        return self.run(f"SELECT n, {', '.join(key)} FROM {table}")
 
     def _rank_class(self, column: Column) -> str:
         """Everything in the classes that are wanted, by rank."""
@@ -512,30 +470,17 @@ class Rows:
     def _zeros(self) -> str:
         """What nobody has, of the candidates of the groups that are wanted, by rank."""
         some, known = "(SELECT DISTINCT n FROM wanted)", f"{self.prefix}_known"
-        offered = f"{known} SEMI JOIN {some} USING (n)" if self.own else f"{known} CROSS JOIN {some}"
-        items, held = ", ".join(self.items), ", ".join(self.held)
+        offered = f"{known} SEMI JOIN {some} USING (n)" if self.plan.own else f"{known} CROSS JOIN {some}"
+        items, held = ", ".join(self.plan.question.keys), ", ".join(self.held)
         left = f"SELECT n, m, {items} FROM {offered} ANTI JOIN {self.prefix}_held USING (n, {held})"
         return f"SELECT *, 0 AS score, row_number() OVER (PARTITION BY n ORDER BY m) AS rank FROM ({left})"
 
-    def _at(self, wanted: list[Any], column: Column, numbered: str, shown: str, named: str = "") -> list[Any]:
-        """(place, what is shown) of every spot: some of them at a time, for whole classes are put in order."""
-        rows: list[Any] = []
-        for start in range(0, len(wanted), AT_ONCE):
-            cells = zip(*wanted[start : start + AT_ONCE], strict=True)
-            columns = zip(cells, ("place", "n", column, "rank"), strict=True)
-            table = ", ".join(unnest(part, "BIGINT", name) for part, name in columns)
-            rows += self.run(
-                f"WITH wanted AS MATERIALIZED (SELECT {table}) SELECT place, {shown} FROM ({numbered}) AS numbered "
-                f"JOIN wanted USING (n, {column}, rank){named}"
-            )
-        return rows
 
-
-def run_votes(execute: Callable[[str], Any], source: Source, plan: ValuePlan, grid: Grid) -> list[Placed]:
+def run_votes(execute: Callable[[str], Any], source: Source, plan: Plan) -> list[Placed]:
     """Return the votes of every group; where memory is too short for lists, by windows, which go to the disk."""
     for lists in (True, False):
         try:
-            columns = execute(vote_statement(source, plan, grid, lists)).fetchnumpy()
+            columns = execute(vote_statement(source, plan, lists)).fetchnumpy()
         except Exception as error:
             if not lists or type(error).__name__ != "OutOfMemoryException":
                 raise
@@ -545,29 +490,29 @@ def run_votes(execute: Callable[[str], Any], source: Source, plan: ValuePlan, gr
     if "packed" in counts:
         packed = counts["packed"]
         packed.sort()
-        return [add_sorted(packed >> BITS, packed & (PACKED - 1))]
+        return [add_places(packed >> BITS, packed & (PACKED - 1))]
     groups = counts.get("n", np.zeros_like(counts["i"]))
-    return split_by_group(groups, counts["i"], counts["w"], plan.number)
+    return split_by_group(groups, counts["i"], counts["w"], plan.number or 0)
 
 
-def vote_statement(source: Source, plan: ValuePlan, grid: Grid, lists: bool = True) -> str:
+def vote_statement(source: Source, plan: Plan, lists: bool = True) -> str:
     """(n, i, w), groups, places and weights, added up; or places and weights packed into one number each."""
-    question, grouping, rows = plan.question, plan.question.grouping, _value_rows(source, plan, grid)
-    group, parts = "", []
+    question, grouping, grid = plan.question, plan.question.grouping, plan.question.grid
+    assert grid is not None
+    user, group, parts = "" if question.user is None else "u, ", "", list[str]()
+    rows = _decode(_rows_of(source, plan), _undecoded(source, plan))
+    join = "" if grouping is None else f" JOIN listed USING ({', '.join(grouping.keys)})"
     if grouping is not None:
-        assert plan.groups is not None
-        user = "" if question.user is None else "u, "
-        group = "n, "
-        parts = [f"listed AS MATERIALIZED (SELECT {_number_groups(plan.groups, plan.kinds, grouping)})"]
-        rows = f"SELECT {user}n, i FROM ({rows}) JOIN listed USING ({', '.join(grouping.keys)})"
+        group, parts = "n, ", [f"listed AS MATERIALIZED ({_list_groups(plan, grouping)})"]
+    rows = f"SELECT {user}{group}{_place(question.adds, grid)} AS i FROM ({rows}){join}"
     if question.user is None:
         votes = f"SELECT {group}i, 1 AS w FROM ({rows})"
     else:
         if grouping is not None:
-            steps, last = keep_groups(rows, grouping, "listed", plan.groups)
+            steps, last = _keep_groups(rows, grouping, "listed")
             parts, rows = [*parts, *steps], f"SELECT * FROM {last}"
         parts.append(f"r AS MATERIALIZED ({rows})")
-        more, votes = _votes(plan, grid, lists, "u, n" if group else "u", group)
+        more, votes = _votes(question, grid, lists, "u, n" if group else "u", group)
         parts += more
     before = f"WITH {', '.join(parts)} " if parts else ""
     if grid.size > WIDE and not group:  # hardly two rows have one place: numpy sorts faster than any engine groups
@@ -575,33 +520,17 @@ def vote_statement(source: Source, plan: ValuePlan, grid: Grid, lists: bool = Tr
     return f"{before}SELECT {group}i, CAST(sum(w) AS BIGINT) AS w FROM ({votes}) GROUP BY {group}i HAVING sum(w) > 0"
 
 
-def _value_rows(source: Source, plan: ValuePlan, grid: Grid) -> str:
-    """(u, key, i), rows without a user or a number left out; i is a place, or whole steps where they are added up."""
-    question, forms = plan.question, plan.forms
+def _place(adds: bool, grid: Grid) -> str:
+    """The place of a value v on the grid, or whole steps where they are added up."""
     low, high, step = (f"{end!r}::DOUBLE" for end in grid.ends)
+    if adds:
+        clamped = f"least(greatest(v / {step}, {-2.0 * FARTHEST!r}::DOUBLE), {2.0 * FARTHEST!r}::DOUBLE)"
+        return f"CAST(floor({clamped} + 0.5::DOUBLE) AS BIGINT)"
     place = f"floor((least(greatest(v, {low}), {high}) - {low}) / {step} + 0.5::DOUBLE)"
-    place = f"CAST(least(greatest({place}, 0), {grid.size - 1}) AS BIGINT)"
-    if question.adds:
-        clamped = f"least(greatest(v / {step}, {-SATURATED_VALUES!r}::DOUBLE), {SATURATED_VALUES!r}::DOUBLE)"
-        place = f"CAST(floor({clamped} + 0.5::DOUBLE) AS BIGINT)"
-    number = _number(source, question.value)
-    if grid.kind == "date":
-        day = source.columns[question.value]
-        day = f"TRY_CAST({day} AS DATE)" if source.as_text else day
-        inside = f"CASE WHEN {day} BETWEEN DATE '{FIRST}' AND DATE '{LAST}' THEN {day} END"
-        number = f"CAST(date_diff('day', DATE '{FIRST}', {inside}) + 1 AS DOUBLE)"
-    wanted = {} if question.user is None else {"u": _user(source, question.user)}
-    parts = zip(question.keys.items(), plan.kinds, strict=True)
-    wanted |= {ours: _label(source, column, kind) for (ours, column), kind in parts}
-    texts = [name for name, kind in forms.items() if kind == "text"] if source.from_memory else []
-    present = [*(f"{name} IS NOT NULL" for name in (*wanted, "v")), f"NOT {is_nan('v')}"]
-    present += ["CAST(u AS VARCHAR) <> ''"] if forms.get("u") == "text" else []
-    columns = ", ".join(f"{expression} AS {name}" for name, expression in (wanted | {"v": number}).items())
-    rows = _decode(f"SELECT {columns} FROM {source.relation}", texts)
-    return f"SELECT {', '.join([*wanted, f'{place} AS i'])} FROM ({rows}) WHERE {' AND '.join(present)}"
+    return f"CAST(least(greatest({place}, 0), {grid.size - 1}) AS BIGINT)"
 
 
-def _votes(plan: ValuePlan, grid: Grid, lists: bool, user: str, group: str) -> tuple[list[str], str]:
+def _votes(question: Question, grid: Grid, lists: bool, user: str, group: str) -> tuple[list[str], str]:
     """(more parts of a WITH, the votes): (i, w) of every user from r(u, i), by that user's rows alone, in the order of
     places. Of groups (n, i, w), from r(u, n, i)."""
     rows = f"FROM r SEMI JOIN (SELECT {user} FROM p WHERE held > 1) AS more USING ({user})"
@@ -619,11 +548,11 @@ def _votes(plan: ValuePlan, grid: Grid, lists: bool, user: str, group: str) -> t
         "mean": "CAST(sum(i) // count(*) AS BIGINT)",
         "sum": f"CAST(least(greatest(sum(i) + {grid.start}, 0), {grid.size - 1}) AS BIGINT)",
     }
-    per_user = plan.question.per_user
-    if per_user in own:
-        return [], f"SELECT {group}{own[per_user]} AS i, 1 AS w FROM r GROUP BY {user}"
-    whole, weight, some = TOKENS, f"{TOKENS} * j // held - {TOKENS} * (j - 1) // held", ""
-    if per_user == "median":
-        whole, weight, some = 1, "1", " WHERE j = (held + 1) // 2"
+    if question.per_user in own:
+        return [], f"SELECT {group}{own[question.per_user]} AS i, 1 AS w FROM r GROUP BY {user}"
+    whole = question.share
+    weight, some = f"{whole} * j // held - {whole} * (j - 1) // held", ""
+    if question.per_user == "median":
+        weight, some = "1", " WHERE j = (held + 1) // 2"
     several = f"SELECT {group}i, {weight} AS w FROM ({rank}){some}"
     return [f"p AS MATERIALIZED ({users})"], f"SELECT {group}i, {whole} AS w FROM p WHERE held = 1 UNION ALL {several}"

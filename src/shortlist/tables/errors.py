@@ -40,14 +40,11 @@ def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
     told: BaseException
     try:
         return action()
-    except PUBLIC as error:
-        told = error if _is_raised_here(error) else TableError(f"{what}: {_reason(error)}")
-        told = told.with_traceback(None)
-        told.__cause__ = told.__context__ = None
     except KeyboardInterrupt:
         told = KeyboardInterrupt()
     except BaseException as error:
-        if error.args and isinstance(error.args[0], Text) and _is_raised_here(error):  # of `bad_value` and `bad_type`
+        ours = isinstance(error, PUBLIC) or bool(error.args and isinstance(error.args[0], Text))  # of `bad_value`, say
+        if ours and _is_raised_here(error):
             told = error.with_traceback(None)
             told.__cause__ = told.__context__ = None
         elif not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # polars' own

@@ -11,7 +11,8 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -45,10 +46,6 @@ class Source:
     """Whether the fields are text whatever they look like, so that a number must be tried."""
     from_memory: bool = False
     """Whether texts may be no UTF-8, which only `decode` looks at, and of which a sort makes other texts."""
-
-    def at(self, relation: str) -> Source:
-        """Return the same table under another name."""
-        return replace(self, relation=relation)
 
 
 def connect(memory: str | None) -> Any:
@@ -165,7 +162,7 @@ def _files(path: str) -> list[str]:
         )
     files = files_at(path)
     if not files:
-        raise FileNotFoundError(f"{path} is not there{near_file(path)}")
+        raise FileNotFoundError(f"{path} is not there{_near_file(path)}")
     for file in files:
         if not os.access(file, os.R_OK):
             raise PermissionError(f"{file} may not be read")
@@ -174,7 +171,7 @@ def _files(path: str) -> list[str]:
     return [os.path.abspath(file) for file in files]
 
 
-def near_file(path: str) -> str:
+def _near_file(path: str) -> str:
     """The end of a sentence that says which file may be meant by a path where there is none; empty if nobody knows."""
     try:
         return suggest(os.path.basename(path), sorted(os.listdir(os.path.dirname(path) or ".")))
@@ -206,10 +203,9 @@ def check_lines(path: str, text: TextForm) -> None:
 def _dialect(path: str, text: TextForm = PLAIN) -> Dialect | None:
     """How a path's text is written; None for other tables. JSON has no quotes that could run on over lines."""
     kind = format_of(path)
-    if text.multiline and kind != "csv":
-        raise bad_value("$multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
-    if text.separator is not None and kind != "csv":
-        raise bad_value("$separator is for CSV files (.csv): others say themselves what stands between their fields")
+    for name, given in (("multiline", text.multiline), ("separator", text.separator)):
+        if given and kind != "csv":
+            raise bad_value(f"${name} is for CSV files (.csv): others say themselves how their fields are written")
     if kind == "csv":
         return Dialect(text.separator or ",", quoted=True, multiline=text.multiline)
     return Dialect("\t", quoted=False) if kind == "tsv" else None
@@ -219,18 +215,11 @@ def column_names(file: str, text: TextForm = PLAIN) -> list[str]:
     """What the columns of a table file are called, written in that form; a file of lines has none."""
     kind = format_of(file)
     if kind == "parquet":
-        connection = connect(None)
-        try:
+        with closing(connect(None)) as connection:
             return list(_types(runner(connection, file), os.path.abspath(file)))
-        finally:
-            connection.close()
-    if kind == "json":
-        return _first_fields(file)
-    dialect = _dialect(file, text)
-    return [] if dialect is None else dialect.header(file)
-
-
-def _first_fields(file: str) -> list[str]:
+    if kind != "json":
+        dialect = _dialect(file, text)
+        return [] if dialect is None else dialect.header(file)
     line = read(file, _first_line)
     if len(line) > LONGEST_OBJECT:
         raise TableError(f"{file} cannot be read: its first line is longer than 16 MB")
@@ -270,15 +259,12 @@ def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
     """The candidates in a file, for tables that are not files."""
     if format_of(path) is None:
         return _lines(path, items)
-    connection = connect(None)
-    try:
+    with closing(connect(None)) as connection:
         run = runner(connection, path)
         source = listing(run, path, items)
         columns = [source.columns[item] for item in items]
         present = " AND ".join(f"{column} IS NOT NULL" for column in columns)
         return run(f"SELECT DISTINCT {', '.join(columns)} FROM {source.relation} WHERE {present}")
-    finally:
-        connection.close()
 
 
 def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
@@ -288,7 +274,7 @@ def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory; name the file with the candidates")
     if not os.path.exists(path):
-        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line{near_file(path)}")
+        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line{_near_file(path)}")
     try:
         with open(path, encoding="utf-8-sig", newline=None) as file:
             return [(line,) for line in file.read().split("\n") if line]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import operator
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import narwhals as nw
@@ -18,11 +19,11 @@ import numpy as np
 
 from shortlist._arrays import FRAMES, Frame, FrameKind, Indices, describe_type
 from shortlist._files import as_text
-from shortlist.tables import algebra
-from shortlist.tables.columns import FIRST, LAST, Kind, Row, family_of, is_float, kind_of, text_of
+from shortlist.scores import Grid
+from shortlist.tables.algebra import FrameAlgebra
+from shortlist.tables.columns import FIRST, FIRST_DAY, LAST, Kind, Row, family_of, is_float, kind_of, text_of
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.question import BETWEEN, Columns, Plan
-from shortlist.tables.values import FIRST_DAY, SATURATED_VALUES, ValuePlan
+from shortlist.tables.question import BETWEEN, FARTHEST, Columns, Plan
 from shortlist.tables.where import COMPARE, WRITTEN, Form, Leaves, Op, compile_condition, readings
 
 WRONG = "the frame cannot be counted"
@@ -32,134 +33,94 @@ WIDE = {"integer": nw.Int64, "unsigned": nw.UInt64}
 FORMS: dict[Form, Any] = {"integer": nw.Int64, "unsigned": nw.UInt64, "float": nw.Float64}
 
 
-class FrameTable:
-    """A frame in memory, for `algebra`."""
+class FrameTable(FrameAlgebra):
+    """A frame in memory."""
 
     wrong = WRONG
-    exact = True
-    count = algebra.count
-    dry_count = algebra.dry_count
-    votes = algebra.votes
+    engine: FrameKind
 
     def __init__(self, source: Any) -> None:
         family = family_of(source)
-        self.source, self.kinds = source, dict[Kind, str]()
-        self.engine = self.library = next(kind for kind in FRAMES if kind in family)
+        self.source = source
+        self.engine = next(kind for kind in FRAMES if kind in family)
         if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
             raise TypeError(f"source must be a frame with named columns, not {describe_type(source)}")
-        self.header, self.types = in_one_sentence(WRONG, lambda: _declare(source, self.library))
+        self.header, self.types = in_one_sentence(WRONG, lambda: _declare(source, self.engine))
 
     def columns(self) -> Columns:
         types = {name: "string" if kind == OBJECTS else kind for name, kind in self.types.items()}
         return Columns(tuple(self.header), types, {name for name, kind in self.types.items() if kind == OBJECTS})
 
-    def query(self, candidates: Any, question: Any, kinds: Any) -> None:
-        return None
-
-    def weighs(self, plan: Plan | ValuePlan) -> bool:
-        return True
-
     def empty(self) -> Any:
-        return self.source.slice(0, 0) if self.library == "pyarrow" else self.source.head(0)
+        return self.source.slice(0, 0) if self.engine == "pyarrow" else self.source.head(0)
 
     def rows(self, plan: Plan) -> Any:
-        question, wanted = plan.question, {"u": nw.col("u")}
-        names = {"u": question.user} | question.labels
-        names |= {} if question.value is None else {"v": question.value}
-        read = (
-            {} if plan.where is None else dict.fromkeys((name, form == "float") for name, form in readings(plan.where))
-        )
-        looked = {key: f"{'v' if key[1] else 'w'}{n}" for n, key in enumerate(read)}
+        question, value = plan.question, "d" if plan.question.dated else "v"
+        names = question.labels | ({} if question.user is None else {"u": question.user})
+        names |= {} if question.value is None else {value: question.value}
+        read = () if plan.where is None else ((name, form == "float") for name, form in readings(plan.where))
+        looked = {key: f"{'v' if key[1] else 'w'}{n}" for n, key in enumerate(dict.fromkeys(read))}
         frame = self._select(names | {ours: name for (name, _), ours in looked.items()})
         if plan.where is not None:
             frame = frame.filter(_compile(plan.where, looked))
-        if question.value is not None:
-            wanted["v"] = nw.col("v").cast(nw.Float64)
-        rows = self._clean(frame, plan, wanted, question.user)
-        return _collect(rows) if question.cap is not None or question.grouping is not None else rows
-
-    def values(self, plan: ValuePlan) -> Any:
-        question, value = plan.question, "d" if plan.dated else "v"
-        names = {value: question.value} | ({} if question.user is None else {"u": question.user}) | question.keys
-        wanted = {} if question.user is None else {"u": nw.col("u")}
-        wanted[value] = nw.col(value) if plan.dated else nw.col(value).cast(nw.Float64)
-        frame = self._select(names)
-        rows = _collect(self._clean(frame, plan, wanted, question.user))
-        values, grid = rows[value].to_numpy(), plan.grid
-        if plan.dated:
-            values = values.astype("datetime64[D]").astype(np.int64) + FIRST_DAY
-        values = values.astype(np.float64)
-        if question.adds:
-            with np.errstate(all="ignore"):  # a warning would tell of a value
-                held = np.clip(values / grid.ends[2], -SATURATED_VALUES, SATURATED_VALUES)
-            places = np.floor(held + 0.5).astype(np.int64)
-        else:
-            places = grid.places(values)
-        return _add(rows.drop(value), i=places)
-
-    def _clean(self, frame: Any, plan: Plan | ValuePlan, wanted: dict[str, nw.Expr], user: str | None) -> Any:
-        """Return these columns and the labels in the types that are counted, without rows that lack one of them."""
-        filters = [~nw.col("v").is_nan()] if "v" in wanted else []
-        filters += [nw.col("d").is_between(FIRST, LAST)] if "d" in wanted else []
-        if user is not None and is_float(self.types[user]):
-            wanted["u"] = nw.col("u") + 0.0  # one zero
-            filters.append(~nw.col("u").is_nan())
-        forms = plan.forms
-        for name, kind in forms.items():
-            if name != "u":
+        wanted, filters = {name: nw.col(name) for name in names}, list[nw.Expr]()
+        for name, kind in (plan.forms | {"d": "date"}).items():
+            if name in names and name != "u":
                 wanted[name] = nw.col(name).cast(WIDE[kind]) if kind in WIDE else nw.col(name)
                 filters += [nw.col(name).is_between(FIRST, LAST)] if kind == "date" else []
-        if (isinstance(plan, Plan) and plan.drops_unnamed) or (
-            isinstance(plan, ValuePlan) and forms.get("u") == "text"
-        ):
-            filters.append(nw.col("u") != "")
+        if "v" in names:
+            wanted["v"] = nw.col("v").cast(nw.Float64)
+            filters.append(~nw.col("v").is_nan())
+        if question.user is not None and is_float(self.types[question.user]):
+            wanted["u"] = nw.col("u") + 0.0  # one zero
+            filters.append(~nw.col("u").is_nan())
+        filters += [nw.col("u") != ""] if plan.drops_unnamed else []
         rows = frame.select(**wanted).drop_nulls()
-        return rows.filter(*filters) if filters else rows
+        rows = rows.filter(*filters) if filters else rows
+        if any(one is not None for one in (question.cap, question.grouping, question.grid)):
+            return self.hold(rows, {})
+        return rows
+
+    def place(self, rows: Any, plan: Plan, grid: Grid) -> Any:
+        """By numpy, for polars would multiply by the reciprocal of the step."""
+        name = "d" if plan.question.dated else "v"
+        values = rows[name].to_numpy()
+        if plan.question.dated:
+            values = values.astype("datetime64[D]").astype(np.int64) + FIRST_DAY
+        values = values.astype(np.float64)
+        if not plan.question.adds:
+            return _add(rows.drop(name), i=grid.places(values))
+        with np.errstate(all="ignore"):  # a warning would tell of a value
+            held = np.clip(values / grid.ends[2], -2.0 * FARTHEST, 2.0 * FARTHEST)
+        return _add(rows.drop(name), i=np.floor(held + 0.5).astype(np.int64))
 
     def _select(self, names: dict[str, str]) -> Any:
         """Return a frame of these columns under our own names; those that begin with v are read as floats."""
-        source, types = self.source, self.types
-        if self.library == "polars":
-            import polars as pl
-
+        source, types, library = self.source, self.types, import_module(self.engine)
+        if self.engine == "polars":
             at = self.header.index  # by place, for col("*") and col("^a$") are patterns
             return nw.from_native(
-                source.select(**{ours: _polars(pl.nth(at(name)), types[name]) for ours, name in names.items()})
+                source.select(**{ours: _polars(library.nth(at(name)), types[name]) for ours, name in names.items()})
             )
-        if self.library == "pyarrow":
-            import pyarrow as pa
-
-            return nw.from_native(
-                pa.table({ours: _arrow(source[name], ours[0] == "v") for ours, name in names.items()})
-            )
-        import pandas as pd
-
-        columns = {ours: _pandas(source[name], types[name], ours[0] == "v") for ours, name in names.items()}
-        return nw.from_native(pd.DataFrame(columns))
+        read, make = (_arrow, library.table) if self.engine == "pyarrow" else (_pandas, library.DataFrame)
+        return nw.from_native(
+            make({ours: read(source[name], types[name], ours[0] == "v") for ours, name in names.items()})
+        )
 
     def listing(self, rows: Sequence[Row], kinds: Sequence[Kind], names: Sequence[str], beside: Any) -> Any:
         """In the very types of the rows, for some libraries join no two types of text."""
         cells: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        like, there = beside.to_native(), set(names) - {"n"}
-        if self.library == "polars":
-            import polars as pl
-
-            types = like.collect_schema()
-            return nw.from_native(pl.DataFrame(cells, schema={n: types[n] if n in there else pl.Int64 for n in names}))
-        if self.library == "pyarrow":
-            import pyarrow as pa
-
-            fields = [(name, like.schema.field(name).type if name in there else pa.int64()) for name in names]
-            return nw.from_native(pa.table(cells, schema=pa.schema(fields)))
-        import pandas as pd
-
-        dtypes = {name: like.dtypes[name] if name in there else "int64" for name in names}
-        return nw.from_native(pd.DataFrame({name: pd.Series(cells[name], dtype=dtypes[name]) for name in names}))
-
-    @contextmanager
-    def passing(self, columns: dict[str, Sequence[int]], beside: Any) -> Iterator[Any]:
-        numbers = {name: np.array(cells, np.int64) for name, cells in columns.items()}
-        yield nw.from_dict(numbers, backend=beside.implementation)
+        like, library = beside.to_native(), import_module(self.engine)
+        if self.engine == "polars":
+            polars = like.collect_schema()
+            schema = {name: polars.get(name, library.Int64) for name in names}
+            return nw.from_native(library.DataFrame(cells, schema=schema))
+        if self.engine == "pyarrow":
+            arrow = dict(zip(like.schema.names, like.schema.types, strict=True))
+            schema = library.schema([(name, arrow.get(name, library.int64())) for name in names])
+            return nw.from_native(library.table(cells, schema=schema))
+        columns = {name: library.Series(cells[name], dtype=like.dtypes.get(name, "int64")) for name in names}
+        return nw.from_native(library.DataFrame(columns))
 
     def distinct(self, rows: Any, names: list[str]) -> Any:
         return rows.select(*names).unique(names)
@@ -179,9 +140,7 @@ class FrameTable:
         ranks[place] = _ranks(codes[place])
         return _add(rows, j=ranks, held=np.bincount(codes)[codes])
 
-    def first(
-        self, rows: Any, among: list[str], words: list[str], salt: str, most: int, forms: dict[str, Kind | None]
-    ) -> Any:
+    def first(self, rows: Any, among: list[str], words: list[str], salt: str, most: int, plan: Plan) -> Any:
         codes = _number(rows, among)
         held = np.bincount(codes)[codes]
         keeps = held <= most
@@ -198,11 +157,8 @@ class FrameTable:
             keeps[heavy[order]] = _ranks(codes[order]) <= most
         return _add(rows, keeps=keeps, held=held)
 
-    def cut(self, rows: Any) -> Any:
-        return rows
-
     def hold(self, rows: Any, forms: dict[str, Kind | None]) -> Any:
-        return _collect(rows)
+        return rows.collect() if isinstance(rows, nw.LazyFrame) else rows
 
     def names(self, rows: Any, columns: Sequence[str], forms: dict[str, Kind | None]) -> list[Row]:
         return _plain_rows(rows.select(*columns))
@@ -210,21 +166,11 @@ class FrameTable:
     def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
         return [rows[name].to_numpy().astype(np.int64) for name in columns]
 
-    def frame(self, kinds: Sequence[Kind], held: Any) -> Frame:
-        counts, groups, question = held
-        parts = [] if groups is None else [groups.select(*question.grouping.keys)]
-        types = [
-            name for part in [*parts, counts.select(*question.keys)] for name in self._type_names(part.to_native())
-        ]
-        return Frame.of(self.library, types)
-
-    def _type_names(self, native: Any) -> list[str]:
-        """What the library calls the types of a frame's columns."""
-        return list(map(str, native.schema.types if self.library == "pyarrow" else native.dtypes))
-
-
-def _collect(frame: Any) -> Any:
-    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    def frame(self, plan: Plan, counts: Any = None, groups: Any = None) -> Frame:
+        parts = [] if plan.question.grouping is None else [groups.select(*plan.question.grouping.keys)]
+        natives = [part.to_native() for part in (*parts, counts.select(*plan.question.keys))]
+        types = (one.schema.types if self.engine == "pyarrow" else one.dtypes for one in natives)
+        return Frame.of(self.engine, [str(kind) for several in types for kind in several])
 
 
 def _add(rows: Any, **columns: Any) -> Any:
@@ -269,9 +215,8 @@ def _number(rows: Any, among: list[str]) -> Indices:
 
 def _hash(rows: Any, columns: Sequence[str], salt: str) -> list[bytes]:
     """Return the hash of each row by these columns."""
-    words = map(BETWEEN.join, zip(*(map(_text, rows[name].to_list()) for name in columns), strict=True))
-    start = salt + BETWEEN
-    return [hashlib.md5((start + one).encode(), usedforsecurity=False).digest() for one in words]
+    words = zip(*(map(_text, rows[name].to_list()) for name in columns), strict=True)
+    return [hashlib.md5(BETWEEN.join((salt, *one)).encode(), usedforsecurity=False).digest() for one in words]
 
 
 def _text(cell: Any) -> str:
@@ -333,16 +278,15 @@ def _declare(source: Any, library: FrameKind) -> tuple[list[str], dict[str, str]
     """Return the names of the columns, repeated ones too, and the type of each as columns.py reads it."""
     if library == "polars":
         schema = source.collect_schema()
-        names, kinds = schema.names(), [_polars_type(str(kind)) for kind in schema.dtypes()]
+        names, kinds = (
+            schema.names(),
+            [re.sub("^(Categorical|Enum).*", "string", str(kind)) for kind in schema.dtypes()],
+        )
     elif library == "pyarrow":
         names, kinds = source.schema.names, [_arrow_type(field.type) for field in source.schema]
     else:
         names, kinds = list(source.columns), [_pandas_type(kind) for kind in source.dtypes]
     return list(names), dict(zip(names, kinds, strict=True))
-
-
-def _polars_type(name: str) -> str:
-    return "string" if name.startswith(("Categorical", "Enum")) else name
 
 
 def _polars(column: Any, declared: str) -> Any:
@@ -357,7 +301,7 @@ def _arrow_type(kind: Any) -> str:
     return str(kind.value_type) if str(kind).startswith("dictionary<") else str(kind)
 
 
-def _arrow(column: Any, number: bool) -> Any:
+def _arrow(column: Any, declared: str, number: bool) -> Any:
     """Decoded, and in types that arrow can group. Numbers are rounded to floats, where its own cast would stop."""
     import pyarrow as pa
 
@@ -380,24 +324,21 @@ def _pandas_type(kind: Any) -> str:
         return _arrow_type(kind.pyarrow_dtype)
     if hasattr(kind, "categories"):
         within = _pandas_type(kind.categories.dtype)
-        return OBJECTS if _is_text(within) or kind_of(within) else "categories"
+        return OBJECTS if within == OBJECTS or kind_of(within) else "categories"
     return {"object": OBJECTS, "str": "string"}.get(str(kind), str(kind))
 
 
 def _pandas(column: Any, declared: str, number: bool) -> Any:
     import pandas as pd
 
-    if hasattr(column.dtype, "pyarrow_dtype"):
+    if hasattr(column.dtype, "pyarrow_dtype") or getattr(column.dtype, "storage", None) == "pyarrow":
         import pyarrow as pa
 
-        array = _arrow(pa.chunked_array(pa.array(column)), number)
+        array = _arrow(pa.chunked_array(pa.array(column)), declared, number)
+        if not hasattr(column.dtype, "pyarrow_dtype"):
+            return column  # it was read for its check alone
         return pd.Series(pd.arrays.ArrowExtensionArray(array), index=column.index)
-    if getattr(column.dtype, "storage", None) == "pyarrow":
-        import pyarrow as pa
-
-        _arrow(pa.chunked_array(pa.array(column)), number)  # for its check alone
-        return column
-    if not _is_text(declared):
+    if declared != OBJECTS and kind_of(declared) != "text":
         return column
     if hasattr(column.dtype, "categories"):
         names = [*(text_of(name) for name in column.cat.categories), None]  # code -1 is the missing one
@@ -405,7 +346,3 @@ def _pandas(column: Any, declared: str, number: bool) -> Any:
     else:
         cells = [text_of(cell) for cell in column.to_numpy(dtype=object)]
     return pd.Series(cells, index=column.index, dtype="string")
-
-
-def _is_text(declared: str) -> bool:
-    return declared == OBJECTS or kind_of(declared) == "text"

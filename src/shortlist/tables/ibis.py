@@ -6,9 +6,8 @@ The counts are cached in the backend until they are forgotten.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from typing import Any
@@ -19,16 +18,15 @@ import ibis.expr.operations as ops
 import narwhals as nw
 import numpy as np
 
-from shortlist._arrays import Frame, Indices
+from shortlist._arrays import Indices
 from shortlist._files import as_text
 from shortlist._runtime import MissingPackageError
 from shortlist.errors import bad_value
-from shortlist.tables import algebra
-from shortlist.tables.columns import FIRST, LAST, Kind, Row, kind_of
+from shortlist.tables.algebra import FrameAlgebra
+from shortlist.tables.columns import FIRST, LAST, Kind, Row, check_query, kind_of
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
-from shortlist.tables.question import BETWEEN, Columns, Plan, Question
-from shortlist.tables.values import ValuePlan
-from shortlist.tables.where import WRITTEN, Condition, Form, Leaves, compile_condition, leaves_of, readings
+from shortlist.tables.question import BETWEEN, Plan, Question
+from shortlist.tables.where import WRITTEN, Condition, Form, Leaves, Test, compile_condition, leaves_of, readings
 
 try:  # every answer comes through it, so it must be here before a charge
     import pyarrow  # noqa: F401
@@ -43,40 +41,29 @@ FORMS: dict[Form, str] = {**TYPES, "float": "float64", "written number": "float6
 TEXTS = ("text", "written date")
 CASELESS = ("mysql", "mssql", "singlestoredb")
 """Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one user's spelling."""
-BYTEWISE = ("duckdb", "sqlite", "postgres")
-"""Backends in which texts are compared by their bytes here, whatever collation a column has (`IbisTable.hide`)."""
 LARGE, TINY = 1e308, 2.0**-530
 """Ends of the floats that PostgreSQL is asked to make, and to divide by what is of an ordinary size."""
 
 
-@ibis.udf.scalar.builtin(name="encode")  # type: ignore[untyped-decorator]
-def _encode(words: str) -> bytes:  # type: ignore[empty-body]
-    """DuckDB's bytes of a text."""
+def _builtin(name: str, takes: tuple[str, ...], gives: str) -> Any:
+    """A function of the backend's own, by its name there."""
+    stands = (lambda words, encoding: None) if len(takes) == 2 else (lambda words: None)
+    return ibis.udf.scalar.builtin(stands, name=name, signature=(takes, gives))
 
 
-@ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
-def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
-    """The text of such bytes."""
-
-
-@ibis.udf.scalar.builtin(name="convert_to")  # type: ignore[untyped-decorator]
-def _to_bytes(words: str, encoding: str) -> bytes:  # type: ignore[empty-body]
-    """PostgreSQL's bytes of a text, whatever its type and its collation take for equal."""
-
-
-@ibis.udf.scalar.builtin(name="convert_from")  # type: ignore[untyped-decorator]
-def _to_text(letters: bytes, encoding: str) -> str:  # type: ignore[empty-body]
-    """The text of such bytes."""
-
-
-@ibis.udf.scalar.builtin(name="md5")  # type: ignore[untyped-decorator]
-def _postgres_md5(words: str) -> str:  # type: ignore[empty-body]
-    """PostgreSQL's own, which Ibis does not know of."""
-
-
-@ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
-def _sqlite_day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
-    """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
+_to_bytes = _builtin("convert_to", ("string", "string"), "binary")
+_to_text = _builtin("convert_from", ("binary", "string"), "string")
+HIDDEN: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "duckdb": (_builtin("encode", ("string",), "binary"), _builtin("decode", ("binary",), "string")),
+    "sqlite": (lambda words: words.cast("binary"), lambda key: key.cast("string")),
+    "postgres": (lambda words: _to_bytes(words, "UTF8"), lambda key: _to_text(key, "UTF8")),
+}
+"""Backends in which texts are compared by their bytes here, whatever collation a column has: how a text becomes such
+bytes, and what makes it a text again."""
+_postgres_md5 = _builtin("md5", ("string",), "string")
+"""PostgreSQL's own, which Ibis does not know of."""
+_sqlite_day = _builtin("date", ("date",), "date")
+"""SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
 
 
 @ibis.udf.scalar.python  # type: ignore[untyped-decorator]
@@ -91,16 +78,12 @@ def _real(words: str) -> float:
     return float(words)
 
 
-class IbisTable:
-    """An Ibis table, for `algebra`."""
+class IbisTable(FrameAlgebra):
+    """An Ibis table."""
 
-    wrong = WRONG
-    engine, kinds = "ibis", TYPES
+    wrong, engine, kinds = WRONG, "ibis", TYPES
     exact = False
     """Some backends count distinct users by a sketch."""
-    count = algebra.count
-    dry_count = algebra.dry_count
-    votes = algebra.votes
 
     def __init__(self, source: Any) -> None:
         if not hasattr(source, "schema"):
@@ -108,18 +91,13 @@ class IbisTable:
         self.source = source
         self.types = {name: str(kind) for name, kind in source.schema().items()}
         self.backend: str = in_one_sentence(WRONG, lambda: source.get_backend().name)
+        self.hide, self.show = HIDDEN.get(self.backend, (lambda words: words, lambda words: words))
 
-    def columns(self) -> Columns:
-        return Columns(tuple(self.types), self.types)
-
-    def query(self, candidates: Any, question: Question, kinds: tuple[Kind, ...]) -> tuple[Any, int] | None:
+    def query(self, question: Question, kinds: tuple[Kind, ...]) -> tuple[Any, int] | None:
+        candidates: Any = question.candidates
         if not (hasattr(candidates, "schema") and type(candidates).__module__.startswith("ibis")):
             return None
-        own = candidates.schema()
-        if any(item not in own.names for item in question.items):
-            raise bad_value("$candidates: the query must have the item columns, by the same names")
-        if tuple(kind_of(str(own[item])) for item in question.items) != kinds:
-            raise bad_value("$candidates: the query's columns must be of the same kinds as the item columns; cast them")
+        check_query(question.items, kinds, {name: str(kind) for name, kind in candidates.schema().items()})
         labels = dict(zip(question.keys, question.items, strict=True))
         listed = candidates.select(**self._labels(candidates, labels, kinds))
         known = listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
@@ -130,58 +108,41 @@ class IbisTable:
         number = in_one_sentence(WRONG, lambda: there.to_pyarrow(known.count()).as_py())
         return nw.from_native(known), number
 
-    def weighs(self, plan: Plan | ValuePlan) -> bool:
+    def weighs(self, plan: Plan) -> bool:
         """Refuse texts where some that differ are equal, and what chooses by a hash where there is none."""
-        asks, user, forms = plan.question, plan.question.user, plan.forms
-        labels = [kind for name, kind in forms.items() if name != "u"]
-        looked = [] if not isinstance(plan, Plan) or plan.where is None else [form for _, form in readings(plan.where)]
-        if self.backend in CASELESS and {"text", *TEXTS, "written number"} & {*labels, *looked}:
-            raise TableError(
-                f"{WRONG}: {self.backend} takes texts for equal that differ; count whole numbers, or elsewhere"
-            )
+        question, forms = plan.question, plan.forms
+        looked = [] if plan.where is None else [form for _, form in readings(plan.where)]
+        labels = [form for name, form in forms.items() if name != "u"]
         hashes = self.backend in ("sqlite", "postgres") or self.source.get_backend().has_operation(ops.HexDigest)
-        apart = self.backend in BYTEWISE or forms.get("u") != "text"
-        if isinstance(plan, Plan):
-            if not (hashes and apart) and (plan.question.most is not None or asks.grouping is not None):
-                raise TableError(
-                    f"{WRONG}: {self.backend} has no MD5 here, by which most= and by= choose, or may take texts "
-                    "for equal that differ, so that two people would be one; have users as whole numbers, or count "
-                    "elsewhere"
-                )
-            return bool(hashes and apart)
-        if user is not None and asks.grouping is not None and not hashes:
-            raise TableError(f"{WRONG}: {self.backend} has no MD5 here, by which by= chooses; count elsewhere")
-        if user is not None and not apart:
-            raise TableError(
-                f"{WRONG}: {self.backend} may take texts for equal that differ, so that two people would share one "
-                "vote; have users as whole numbers, or count elsewhere"
+        apart = self.backend in HIDDEN or forms.get("u") != "text"
+        chooses = question.user is not None and (question.most is not None or question.grouping is not None)
+        votes = question.user is not None and question.grid is not None
+        if self.backend in CASELESS and {*TEXTS, "written number"} & {*looked, *labels}:
+            wrong = "takes texts for equal that differ; count whole numbers, or elsewhere"
+        elif (chooses and not hashes) or ((chooses or votes) and not apart):
+            wrong = (
+                "has no MD5 here, by which most= and by= choose, or may take texts for equal that differ, so that two "
+                "people would be one; have users as whole numbers, or count elsewhere"
             )
-        return bool(hashes)
-
-    def empty(self) -> Any:
-        return self.source.limit(0)
+        else:
+            return bool(hashes and apart)
+        raise TableError(f"{WRONG}: {self.backend} {wrong}")
 
     def rows(self, plan: Plan) -> Any:
+        """The rows that count and lack nothing, under our own names."""
         question, source = plan.question, self.source
-        wanted = {"u": self._user(question.user)} | self._labels(source, question.labels, plan.kinds)
+        wanted = {} if question.user is None else {"u": self._user(question.user)}
+        wanted |= self._labels(source, question.labels, plan.kinds)
         if question.value is not None:
-            wanted["v"] = self._value(source[question.value])
+            column = source[question.value]
+            wanted["v"] = self._value(column)
+            if plan.question.dated:
+                wanted["v"] = (self._day(column).delta(ibis.literal(FIRST), unit="day") + 1).cast("float64")
         if plan.where is not None:
             source = source.filter(self._compile(plan.where))
-        return self._clean(source.select(**wanted), plan.drops_unnamed)
-
-    def values(self, plan: ValuePlan) -> Any:
-        question, column = plan.question, self.source[plan.question.value]
-        wanted = {"v": self._ordinal(column) if plan.dated else self._value(column)}
-        if question.user is not None:
-            wanted["u"] = self._user(question.user)
-        wanted |= self._labels(self.source, question.keys, plan.kinds)
-        return algebra.place_values(self._clean(self.source.select(**wanted), plan.drops_unnamed), plan)
-
-    def _clean(self, rows: Any, named: bool) -> Any:
-        """Return the rows that lack nothing."""
+        rows = source.select(**wanted)
         rows = rows.filter(*(rows[name].notnull() for name in rows.columns))
-        return nw.from_native(rows.filter(self.show(rows.u) != "") if named else rows)
+        return nw.from_native(rows.filter(self.show(rows.u) != "") if plan.drops_unnamed else rows)
 
     def cut(self, rows: Any) -> Any:
         return nw.from_native(_keep(nw.to_native(rows))) if self.backend == "sqlite" else rows
@@ -194,24 +155,21 @@ class IbisTable:
         return nw.from_native(cast.select(**self._labels(cast, dict(zip(names, names, strict=True)), kinds)))
 
     @contextmanager
-    def passing(self, columns: dict[str, Sequence[int]], beside: Any) -> Iterator[Any]:
+    def passing(self, rows: Sequence[Row], names: Sequence[str], beside: Any) -> Iterator[Any]:
         """Dropped behind us: Ibis would keep them as long as its session.
 
         What cannot be dropped is left to Ibis: an answer that is paid for is not lost over it.
         """
-        rows = ibis.memtable({name: list(numbers) for name, numbers in columns.items()})
+        table = ibis.memtable(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
         backend = self.source.get_backend()
         try:
-            yield nw.from_native(rows)
+            yield nw.from_native(table)
         finally:
             with suppress(Exception):
                 if backend.name == "duckdb":  # there it is a view of what is held in Python
-                    backend.con.unregister(rows.get_name())
+                    backend.con.unregister(table.get_name())
                 else:
-                    backend.drop_table(rows.get_name(), force=True)
-
-    def distinct(self, rows: Any, names: list[str]) -> Any:
-        return nw.from_native(nw.to_native(rows).select(*names).distinct())
+                    backend.drop_table(table.get_name(), force=True)
 
     def semi(self, rows: Any, listed: Any, on: list[str]) -> Any:
         """By a plain join: not every backend that Ibis knows has others."""
@@ -219,19 +177,13 @@ class IbisTable:
         known = nw.to_native(listed).select(*on).distinct()
         return nw.from_native(native.inner_join(known, on).select(*native.columns))
 
-    def rank(self, rows: Any, among: list[str], order: list[str]) -> Any:
-        return algebra.rank_by_window(rows, among, order)
-
-    def first(
-        self, rows: Any, among: list[str], words: list[str], salt: str, most: int, forms: dict[str, Kind | None]
-    ) -> Any:
-        native = nw.to_native(rows)
-        texts = ibis.literal(BETWEEN).join([ibis.literal(salt), *(self._as_text(native[w], forms[w]) for w in words)])
+    def hash(self, native: Any, words: list[str], forms: dict[str, Kind | None]) -> Any:
+        salt, *columns = words
+        parts = [ibis.literal(salt), *(self._as_text(native[name], forms[name]) for name in columns)]
+        texts = ibis.literal(BETWEEN).join(parts)
         if self.backend == "postgres":
-            hashed = _postgres_md5(texts)
-        else:
-            hashed = _md5(texts) if self.backend == "sqlite" else texts.hexdigest("md5")
-        return algebra.first_by_window(nw.from_native(native.mutate(h=hashed)), among, words, most)
+            return native.mutate(h=_postgres_md5(texts))
+        return native.mutate(h=_md5(texts) if self.backend == "sqlite" else texts.hexdigest("md5"))
 
     def hold(self, rows: Any, forms: dict[str, Kind | None]) -> Any:
         """Cache, and refuse now what could not be named later.
@@ -257,25 +209,6 @@ class IbisTable:
     def numbers(self, rows: Any, columns: Sequence[str]) -> list[Indices]:
         table = nw.to_native(rows).select(*columns).to_pyarrow()
         return [np.asarray(table[name].to_numpy(), np.int64) for name in columns]
-
-    def frame(self, kinds: Sequence[Kind], held: Any) -> Frame:
-        return Frame.of("ibis", [TYPES[kind] for kind in kinds])
-
-    def hide(self, words: Any) -> Any:
-        """A text as it is compared."""
-        if self.backend == "duckdb":
-            return _encode(words)
-        if self.backend == "postgres":
-            return _to_bytes(words, "UTF8")
-        return words.cast("binary") if self.backend == "sqlite" else words
-
-    def show(self, key: Any) -> Any:
-        """The text that was hidden."""
-        if self.backend == "duckdb":
-            return _decode(key)
-        if self.backend == "postgres":
-            return _to_text(key, "UTF8")
-        return key.cast("string") if self.backend == "sqlite" else key
 
     def _as_text(self, column: Any, form: Kind | None) -> Any:
         """The user or a part of a label as a text, the same for equal ones: there is one zero."""
@@ -340,13 +273,10 @@ class IbisTable:
             else_=column.cast("float64"),
         )
 
-    def _ordinal(self, column: Any) -> Any:
-        return (self._day(column).delta(ibis.literal(FIRST), unit="day") + 1).cast("float64")
-
     def _compile(self, condition: Condition) -> Any:
         """Return the condition, or refuse an order of texts that the backend's collation would decide."""
-        for leaf in leaves_of(condition) if self.backend not in BYTEWISE else ():
-            if leaf.form in TEXTS and getattr(leaf, "op", "=") not in ("=", "<>"):
+        for leaf in leaves_of(condition) if self.backend not in HIDDEN else ():
+            if isinstance(leaf, Test) and leaf.form in TEXTS and leaf.op not in ("=", "<>"):
                 raise bad_value(
                     f"$where: the order of texts in {leaf.column!r} is not the same in every backend, and this one's "
                     "is not known; write = or IN"

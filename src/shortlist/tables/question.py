@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 
@@ -28,9 +29,23 @@ from shortlist._text import suggest
 from shortlist.errors import Text, bad_type, bad_value
 from shortlist.exact.thresholds import LARGEST_MOST, MOST
 from shortlist.sampling.entropy import SECURE
-from shortlist.tables.columns import Kind, Row, check_texts, check_user, fit_list, fit_rows, is_number, kind_of
+from shortlist.scores import Grid, PerUser
+from shortlist.tables.columns import (
+    PLAIN,
+    Kind,
+    Row,
+    TextForm,
+    as_tuples,
+    bad_column,
+    check_public_list,
+    check_user,
+    fit_list,
+    fit_rows,
+    is_number,
+    kind_of,
+)
 from shortlist.tables.dialect import NO_NAMES, separator_hint
-from shortlist.tables.where import Condition, Where, form_of
+from shortlist.tables.where import Condition, Where, fit_condition, form_of
 
 BITS = 24
 """A clipped sum has so many bits: the grid is the power of two 2^-24 below the larger end of the clip, or less."""
@@ -42,7 +57,12 @@ MOST_GROUPS = 4096
 """Groups of one user."""
 BETWEEN = "\x1f"
 """Stands between the texts that are hashed. A text that holds it makes two hashes equal at worst: no harm."""
-EXAMPLES = {"user": "user_id", "item": "movie", "value": "stars"}
+FARTHEST = 1 << 32
+"""Votes by sums of whole steps count from 0, and both ends of the range lie within so many steps of it. One row adds at
+most twice as many to a user's sum, so that no engine's 64 bits overflow."""
+TOKENS = 1 << 16
+"""What one vote is shared in: whole tokens, which add up to this for every person."""
+EXAMPLES = {"user": "user_id", "item": "movie", "value": "age", "by": "country"}
 
 
 def fresh_salt() -> str:
@@ -95,9 +115,7 @@ class Clip:
 
 def _read_clip(clip: object) -> tuple[float, float]:
     wrong = Text("$clip must be a pair of finite numbers (low, high), for example $clip=(0, 5)")
-    if not isinstance(clip, tuple | list) or len(clip) != 2:
-        raise TypeError(wrong)
-    if any(isinstance(end, bool) for end in clip):
+    if not isinstance(clip, tuple | list) or len(clip) != 2 or any(isinstance(end, bool) for end in clip):
         raise TypeError(wrong)
     try:
         low, high = (float(end) for end in clip)
@@ -138,7 +156,7 @@ class Grouping:
     """The public keys as they were given, a tuple each; None where they come from the data."""
     per_user: int
     salt: str = ""
-    """Drawn once for a count, by `with_salt`."""
+    """Drawn once for a count, by `Question.with_salts`."""
 
     @classmethod
     def of(cls, by: object, groups: object, per_user: object) -> Self | None:
@@ -147,49 +165,24 @@ class Grouping:
             if groups is not None or per_user is not None:
                 raise bad_type('$groups and $groups_per_user go with by: write $by="country"')
             return None
-        several: list[Any] = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-        if not several or not all(isinstance(one, str) and one for one in several):
-            raise bad_type('$by must be the name of a column, or several: $by="country"')
-        if len(set(several)) < len(several):
-            raise ValueError("by names a column twice; name each once")
+        several = _read_columns("by", by)
         listed = None if groups is None else _read_groups(groups, len(several))
-        most = _read_whole(
-            1 if per_user is None else per_user,
-            MOST_GROUPS,
-            "$groups_per_user must be a whole number of groups, for example $groups_per_user=1",
-            f"$groups_per_user must be from 1 to {MOST_GROUPS}: in how many groups one person counts",
-        )
+        what = "in how many groups one person counts, for example $groups_per_user=1"
+        most = _read_whole("groups_per_user", 1 if per_user is None else per_user, MOST_GROUPS, what)
         if listed is not None and most > len(listed):
             raise bad_value(f"$groups_per_user={most} is more than the {len(listed)} groups; write a smaller number")
-        return cls(tuple(several), listed, most)
+        return cls(several, listed, most)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Our own names for the columns of the key."""
         return tuple(f"g{n}" for n in range(len(self.by)))
 
-    def with_salt(self) -> Self:
-        """Return the same for one count."""
-        return replace(self, salt=fresh_salt())
-
-    def kinds(self, types: Mapping[str, str]) -> tuple[Kind, ...]:
-        """Return the kinds of the columns by their declared types; refuse others."""
-        return tuple(_label_kind("by", name, types[name]) for name in self.by)
-
     def rows(self, kinds: Collection[Kind], written: Collection[str] = ()) -> list[Row] | None:
         """Return the public keys in the kinds of the columns, in the order given; errors may depend on them."""
         if self.listed is None:
             return None
-        check_texts("groups", "by", self.by, kinds, written, self.listed)
-        try:
-            keys = fit_rows(self.listed, kinds)
-        except ValueError:
-            keys = []
-        if not keys:
-            raise ValueError(
-                "groups do not fit the by column: write them as text, whole numbers, truth values or dates, as it has "
-                "them, and none that is missing"
-            )
+        keys = fit_rows("groups", self.by, kinds, written, self.listed)
         if len(keys) < len(self.listed):
             raise ValueError("groups has a key twice; name each group once")
         return keys
@@ -198,13 +191,10 @@ class Grouping:
 def _read_groups(groups: object, width: int) -> tuple[Row, ...]:
     if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Iterable):
         raise bad_type('$groups must be a list of keys, for example $groups=["CH", "DE"]')
-    plain = groups.tolist() if hasattr(groups, "tolist") else groups
-    rows = [(one,) if width == 1 else one for one in plain]
+    rows = as_tuples("groups", groups.tolist() if hasattr(groups, "tolist") else groups, width)
     if not rows:
         raise bad_value("$groups must not be empty; leave it out if the groups come from the data")
-    if not all(isinstance(row, tuple | list) and len(row) == width for row in rows):
-        raise bad_value(f"$groups must be tuples of {width}: one part for each column of by")
-    return tuple(tuple(row) for row in rows)
+    return tuple(rows)
 
 
 def plain_key(row: Row) -> Hashable:
@@ -212,16 +202,17 @@ def plain_key(row: Row) -> Hashable:
     return row[0] if len(row) == 1 else row
 
 
-def _read_whole(number: object, largest: int, wrong: str, outside: str) -> int:
+def _read_whole(name: str, number: object, largest: int, what: str) -> int:
     """Return a whole number from 1 to the largest."""
+    wrong = f"${name} must be a whole number from 1 to {largest}: {what}"
     try:
-        if isinstance(number, bool | np.bool_):
-            raise TypeError
         whole = operator.index(number)  # type: ignore[arg-type]
     except TypeError:
         raise bad_type(wrong) from None
+    if isinstance(number, bool | np.bool_):
+        raise bad_type(wrong)
     if not 1 <= whole <= largest:
-        raise bad_value(outside)
+        raise bad_value(wrong)
     return whole
 
 
@@ -231,14 +222,22 @@ def _read_column(role: str, name: object) -> str:
     return name
 
 
+def _read_columns(role: str, names: object) -> tuple[str, ...]:
+    """Return the names of one column, or of several."""
+    several = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    columns = tuple(_read_column(role, name) for name in several)
+    if not columns:
+        raise bad_value(f'${role} must name at least one column, for example ${role}="{EXAMPLES[role]}"')
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{role} names a column twice; name each once")
+    return columns
+
+
 def _label_kind(role: str, column: str, declared: str) -> Kind:
     """Return the kind of a column whose cells are released, or refuse it by the name the caller wrote."""
     kind = kind_of(declared)
     if kind is None:
-        raise bad_value(
-            f"${role}={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
-            "first, for example to text"
-        )
+        raise bad_column(role, column, "text, whole numbers (64 bits), truth values or dates")
     return kind
 
 
@@ -286,96 +285,148 @@ class Columns:
         return bad_value(f"${said}: the table has {how} of that name{hint}", column=name, hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Columns by name: users, the item (one column or several), and the value to be summed, if any."""
+    """What is asked of a table, checked as far as the words tell: counts of items, or votes on the points of a grid."""
 
-    user: str
-    items: tuple[str, ...]
-    value: str | None
-    clip: Clip | None
+    user: str | None
+    """The column of people; None where each row is a person of its own, by the caller's word."""
+    items: tuple[str, ...] = ()
+    """The columns of the item."""
+    candidates: object = None
+    """The public list of items, as it was given but for what can be read only once."""
+    value: str | None = None
+    """The column to be summed, or to be voted with."""
+    clip: Clip | None = None
     most: int | None = None
     """How many distinct items each user keeps; None for all of them."""
     cap: Cap | None = None
-    """How that is done in one count, and where items are weighed; set by `with_cap`."""
+    """How that is done in one count, and where items are weighed; set by `with_salts`."""
     where: Where | None = None
     """Which rows count; None for all of them."""
     grouping: Grouping | None = None
     """By what the rows are grouped; None for one list of all."""
+    grid: Grid | None = None
+    """The points of a quantile."""
+    per_user: PerUser = "share"
+    unit: str = "user"
+    memory: str | None = None
+    text: TextForm = PLAIN
 
     @classmethod
-    def of(
-        cls,
-        user: object,
-        item: object,
-        value: object,
-        clip: object,
-        most: object = None,
-        where: object = None,
-        by: object = None,
-        groups: object = None,
-        groups_per_user: object = None,
-    ) -> Question:
-        several = [item] if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
-        items = tuple(_read_column("item", one) for one in several)
-        if not items:
-            raise bad_value('$item must name at least one column, for example $item="movie"')
-        if len(set(items)) < len(items):
-            raise ValueError("item names a column twice; name each once")
-        who = _read_column("user", user)
-        if who in items:
-            raise bad_value("$user and $item must be different columns")
-        cap = None if most is None else _read_whole(
-            most, LARGEST_MOST, "$most must be a whole number of items that each person keeps, for example $most=3",
-            f"$most must be from 1 to {LARGEST_MOST} items; to count all that people have, leave it out",
-        )  # fmt: skip
-        rows = None if where is None else Where.of(where)
-        grouping = Grouping.of(by, groups, groups_per_user)
-        if grouping is not None and {who, *items} & {*grouping.by}:
-            raise bad_value("$by must name other columns than user and item")
-        if value is None and clip is None:
-            return cls(who, items, None, None, cap, where=rows, grouping=grouping)
-        if cap is not None:
-            raise bad_value("$most is for counts of people, not for sums: leave value and clip out, or most")
-        if value is None or clip is None:
-            raise bad_type('$value and $clip go together: write $value="stars", $clip=(0, 5)')
-        return cls(who, items, _read_column("value", value), Clip.of(clip), where=rows, grouping=grouping)
+    def of(cls, call: Any) -> Self:
+        """Return the question of a call that has the options of `count` as attributes.
 
-    def with_cap(self, listed: bool) -> Self:
+        Raises
+        ------
+        ValueError, TypeError
+            naming the argument.
+        """
+        check_public_list("candidates", call.candidates, call.source)
+        value, clip = call.value, call.clip
+        items = _read_columns("item", call.item)
+        user = _read_column("user", call.user)
+        if user in items:
+            raise bad_value("$user and $item must be different columns")
+        what = "how many items of each person count, for example $most=3; to count all of them, leave it out"
+        most = None if call.most is None else _read_whole("most", call.most, LARGEST_MOST, what)
+        where = None if call.where is None else Where.of(call.where)
+        common = _read_common(call, {user, *items})
+        if most is not None and not (value is None and clip is None):
+            raise bad_value("$most is for counts of people, not for sums: leave value and clip out, or most")
+        if (value is None) != (clip is None):
+            raise bad_type('$value and $clip go together: write $value="stars", $clip=(0, 5)')
+        if value is not None:
+            common |= {"value": _read_column("value", value), "clip": Clip.of(clip)}
+        listed = _read_once(call.candidates)
+        question = cls(user=user, items=items, candidates=listed, most=most, where=where, **common)
+        if question.grouping is not None and question.grouping.listed is None and listed is not None:
+            raise bad_value(
+                "groups from the data do not go with public candidates: a list of k items for a group would tell that "
+                "somebody is in it. Give the public groups too, $groups=[...], or leave candidates out and give a delta"
+            )
+        if value is not None and listed is None:
+            raise ValueError("sums need candidates: no mechanism takes sums of items that only the data knows")
+        return question
+
+    @classmethod
+    def of_values(cls, call: Any) -> Self:
+        """Return the question of a call of `quantile`; of numbers in memory it has no column."""
+        user, value, per_user = call.user, call.value, call.per_user
+        common = _read_common(call, {user, value})
+        grouping, in_memory = common["grouping"], not isinstance(call.source, str | os.PathLike)
+        grid = Grid.of(call.lower, call.upper, call.step)
+        if value is None and grouping is None and in_memory:
+            if user is not None or common["memory"] is not None or common["text"] != PLAIN:
+                raise bad_type('$value must be the name of a column, for example $value="age"')
+            return cls(user=None, grid=grid, **common)
+        value = _read_column("value", value)
+        if user is not None and _read_column("user", user) == value:
+            raise bad_value("$user and $value must be different columns")
+        if not isinstance(per_user, str) or per_user not in get_args(PerUser):
+            raise bad_value(f"$per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
+        if grouping is not None and grouping.listed is None:
+            raise bad_value(
+                "$groups must be listed for quantiles: a point comes out of every group there is, so that keys from "
+                'the data would tell that somebody is in them. Write $groups=["CH", "DE"]'
+            )
+        if grouping is not None and user is None and grouping.per_user > 1:
+            raise bad_value("$groups_per_user must be 1 where each row is a person: a row is in one group")
+        if per_user == "sum" and grid.kind == "date":
+            raise bad_value('$per_user="sum" is for numbers: dates cannot be added')
+        if per_user == "sum" and max(abs(grid.start), abs(grid.start - grid.size)) > FARTHEST:
+            raise bad_value('step is too fine for $per_user="sum": write a larger step')
+        return cls(user=user, value=value, grid=grid, per_user=per_user, **common)  # type: ignore[arg-type]
+
+    def with_salts(self) -> Self:
         """Return the same question for one count: with fresh salts where items or groups of users are capped."""
-        grouping = None if self.grouping is None else self.grouping.with_salt()
-        cap = None
-        if self.clip is None and not (self.most is None and listed):
+        grouping = None if self.grouping is None else replace(self.grouping, salt=fresh_salt())
+        cap, listed = None, self.candidates is not None
+        if self.grid is None and self.clip is None and not (self.most is None and listed):
             cap = Cap(MOST if self.most is None else self.most, self.most is not None, not listed, fresh_salt())
-        return self if cap is None and grouping is None else replace(self, cap=cap, grouping=grouping)
+        return replace(self, cap=cap, grouping=grouping)
 
     @property
-    def weighted(self) -> bool:
-        """Whether items are weighed, beside their scores."""
-        return self.cap is not None and self.cap.weighted
+    def adds(self) -> bool:
+        """Whether a user's votes are added up: then a place is a number of whole steps from 0."""
+        return self.per_user == "sum" and self.user is not None
+
+    @property
+    def dated(self) -> bool:
+        """Whether values are dates; otherwise they are numbers."""
+        return self.grid is not None and self.grid.kind == "date"
+
+    @property
+    def share(self) -> int:
+        """What one person's votes add up to."""
+        return TOKENS if self.per_user == "share" and self.user is not None else 1
 
     @property
     def roles(self) -> list[tuple[str, str]]:
         """(what it is for, column) for every column that is read."""
-        value = [] if self.value is None else [("value", self.value)]
-        rows = [] if self.where is None else [("where", name) for name in self.where.columns]
-        by = [] if self.grouping is None else [("by", name) for name in self.grouping.by]
-        return [("user", self.user), *(("item", item) for item in self.items), *value, *rows, *by]
+        where = () if self.where is None else self.where.columns
+        by = () if self.grouping is None else self.grouping.by
+        several = (("user", (self.user,)), ("item", self.items), ("value", (self.value,)), ("where", where), ("by", by))
+        return [(role, name) for role, names in several for name in names if name is not None]
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read, once."""
         return tuple(dict.fromkeys(name for _, name in self.roles))
 
-    def in_words(self, table: str) -> str:
+    def in_words(self, source: object) -> str:
         """Say which columns of a table are read, for the record."""
+        if self.value is None and self.grid is not None:
+            return f"numbers in memory, {self.grid.in_words}"
+        by = "" if self.grouping is None else f", by {' and '.join(self.grouping.by)}"
+        who = "each row a person" if self.user is None else f"user {self.user}"
+        table = f"{self.text.in_words(source)}: {', '.join([who, *(f'item {item}' for item in self.items)])}"
+        if self.grid is not None:
+            return f"{table}, value {self.value} {self.grid.in_words}, {self.per_user} of a person's rows{by}"
         ends = [] if self.clip is None else [repr(float(end)).removesuffix(".0") for end in self.clip.bounds]
-        value = [f"value {self.value} from {' to '.join(ends)}"] if ends else []
-        most = [] if self.most is None else [f"at most {self.most} items each"]
-        rows = [] if self.where is None else [f"where {self.where.text}"]
-        by = [] if self.grouping is None else [f"by {' and '.join(self.grouping.by)}"]
-        columns = [f"user {self.user}", *(f"item {item}" for item in self.items), *value, *most, *by, *rows]
-        return f"{table}: {', '.join(columns)}"
+        sums = f", value {self.value} from {' to '.join(ends)}" if ends else ""
+        most = "" if self.most is None else f", at most {self.most} items each"
+        return f"{table}{sums}{most}{by}{'' if self.where is None else f', where {self.where.text}'}"
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -389,7 +440,26 @@ class Question:
         return own if self.grouping is None else own | dict(zip(self.grouping.keys, self.grouping.by, strict=True))
 
 
-Query = Callable[[Any, Question, tuple[Kind, ...]], tuple[Any, int] | None]
+def _read_common(call: Any, others: set[Any]) -> dict[str, Any]:
+    """Return what counts and quantiles have in common."""
+    check_public_list("groups", call.groups, call.source)
+    grouping = Grouping.of(call.by, call.groups, call.groups_per_user)
+    if grouping is not None and others & {*grouping.by}:
+        raise bad_value("$by must name other columns than user")
+    if not isinstance(call.unit, str) or not call.unit:
+        raise bad_value('$unit must be a word, for example $unit="user"')
+    text = TextForm.of(call.multiline, call.separator)
+    return {"grouping": grouping, "unit": call.unit, "memory": call.memory, "text": text}
+
+
+def _read_once(listed: object) -> object:
+    """Return the same public list, or a list for each group, that can be read twice: counted by and noted."""
+    if isinstance(listed, Mapping):
+        return {key: _read_once(one) for key, one in listed.items()}
+    return list(listed) if isinstance(listed, Iterator) else listed
+
+
+Query = Callable[[Question, tuple[Kind, ...]], tuple[Any, int] | None]
 """Candidates that stay in the engine and how many there are; None for a list that is read here."""
 
 
@@ -398,11 +468,11 @@ class Plan:
     """A question and what the declared types of a table make of it; its public lists fit the columns."""
 
     question: Question
-    columns: Columns
-    kinds: tuple[Kind, ...]
+    types: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[Kind, ...] = ()
     """Of the columns of the item, then of those of the key of a group."""
-    where: Condition | None
-    groups: list[Row] | None
+    where: Condition | None = None
+    groups: list[Row] | None = None
     """The public keys, in order; None where there are no groups, or their keys come from the data."""
     lists: list[list[Row]] | None = None
     """The public candidates, distinct: one list for all groups, or one for each."""
@@ -412,26 +482,27 @@ class Plan:
     """How many candidates there are in these lists; None where they come from the data."""
 
     @classmethod
-    def of(cls, question: Question, columns: Columns, candidates: object, query: Query) -> Plan:
+    def of(cls, question: Question, columns: Columns, query: Query) -> Plan:
         """Refuse what may not be counted, by names, types and public lists alone."""
         where, grouping, types = question.where, question.grouping, columns.types
         columns.check(question.roles, set() if where is None else where.side_by_side)
-        check_user(question.user, types[question.user])
-        condition = None if where is None else where.fit(lambda name: form_of(name, types[name]))
-        by = () if grouping is None else grouping.kinds(types)
-        kinds = tuple(_label_kind("item", item, types[item]) for item in question.items)
-        value = question.value
-        if value is not None and not columns.as_text and not is_number(types[value]):
-            raise bad_value(f"$value={value!r} must be a column of numbers; convert it first")
+        if question.user is not None:
+            check_user(question.user, types[question.user])
+        condition = None if where is None else fit_condition(where.tree, lambda name: form_of(name, types[name]))
+        labels = [(role, name) for role, name in question.roles if role in ("item", "by")]
+        kinds = tuple(_label_kind(role, name, types[name]) for role, name in labels)
+        items, by = kinds[: len(question.items)], kinds[len(question.items) :]
+        if question.value is not None and not columns.as_text:
+            _check_value(question.value, types[question.value], question.grid)
         groups = None if grouping is None else grouping.rows(by, columns.written)
-        plan = cls(question, columns, (*kinds, *by), condition, groups)
+        plan, candidates = cls(question, types, kinds, condition, groups), question.candidates
         if candidates is None:
             return plan
         several = None if grouping is None else _candidates_of_groups(candidates, groups)
-        stays = query(candidates, question, kinds) if several is None else None
+        stays = query(question, items) if several is None else None
         if stays is not None:
             return replace(plan, query=stays[0], sizes=(stays[1],))
-        lists = [fit_list(one, question.items, kinds, columns.written) for one in several or [candidates]]
+        lists = [fit_list(one, question.items, items, columns.written) for one in several or [candidates]]
         return replace(plan, lists=lists, sizes=tuple(map(len, lists)))
 
     @property
@@ -448,7 +519,7 @@ class Plan:
     def forms(self) -> dict[str, Kind | None]:
         """The kind of the user and of every column of an item or a key, by our own name; None for a user of others."""
         own: dict[str, Kind | None] = dict(zip(self.question.labels, self.kinds, strict=True))
-        return {"u": kind_of(self.columns.types[self.question.user])} | own
+        return own if self.question.user is None else {"u": kind_of(self.types[self.question.user])} | own
 
     @property
     def number(self) -> int | None:
@@ -469,13 +540,21 @@ class Plan:
 
     @property
     def drops_unnamed(self) -> bool:
-        """Whether users without a name are nobody: where users are capped, all of them would be one."""
-        capped = self.question.cap is not None or self.question.grouping is not None
-        return capped and self.forms["u"] == "text"
+        """Whether users without a name are nobody: where users are capped or vote, all of them would be one."""
+        question = self.question
+        bounded = any(one is not None for one in (question.cap, question.grouping, question.grid))
+        return bounded and self.forms.get("u") == "text"
 
-    def ask(self, question: Question) -> Plan:
-        """Return the plan for the same question with other salts, or without a cap."""
-        return replace(self, question=question)
+
+def _check_value(column: str, declared: str, grid: Grid | None) -> None:
+    """Refuse what cannot be added up, or voted with: dates go with dates, numbers with numbers."""
+    dated = grid is not None and kind_of(declared) == "date"
+    if not dated and not is_number(declared):
+        also = " or dates (without a time)" * (grid is not None)
+        raise bad_value(f"$value={column!r} must be a column of numbers{also}; convert it first")
+    if grid is not None and (grid.kind == "date") != dated:
+        other = "dates" if dated else "numbers"
+        raise bad_type(f"$value={column!r} is a column of {other}: give lower and upper as {other} too")
 
 
 def _candidates_of_groups(candidates: object, groups: list[Row] | None) -> list[Any] | None:

@@ -18,13 +18,13 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from shortlist.errors import bad_type, bad_value
-from shortlist.tables.columns import RANGES, is_float, kind_of
+from shortlist.tables.columns import RANGES, bad_column, is_float, kind_of
 
 Op = Literal["=", "<>", "<", "<=", ">", ">="]
 Value = str | bool | Fraction | datetime.date
@@ -51,36 +51,23 @@ WRITTEN: dict[Form, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class All:
-    """AND: true if every part is. Without parts it is never used."""
+class Joined:
+    """AND: true if every part is; without parts it is never used. Or OR: true if one part is; without parts never."""
 
+    every: bool
     parts: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
-    """OR: true if one part is. Without parts it is never true."""
-
-    parts: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A column beside a literal or another column, as it was written."""
+class Test:
+    """A column beside a literal, or several, one of which it is (=) or none (<>); or beside another column."""
 
     column: str
     op: Op
-    value: Value | None
+    values: tuple[Any, ...] = ()
     other: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A column and a list of literals, one of which it is, or none."""
-
-    column: str
-    values: tuple[Value, ...]
-    inside: bool
+    form: Form | None = None
+    """How cells are read, once the types are known: the values have that form then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,57 +77,38 @@ class Missing:
     column: str
     yes: bool
     form: Form | None = None
+    other = None
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A cell, read in that form, beside values that have it; with several, whether it is one of them or none."""
-
-    column: str
-    form: Form
-    op: Op
-    values: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two cells of a row, both read in that form."""
-
-    column: str
-    form: Form
-    op: Op
-    other: str
-
-
-Leaf = Test | Pair | Missing
-Condition = All | Some | Leaf
+Condition = Joined | Test | Missing
 """What engines build."""
 
-NEVER = Some(())
+NEVER = Joined(False, ())
 
 
 def form_of(column: str, declared: str) -> Form:
     """How a column is read, by its declared type alone; or a refusal that shows the name the caller wrote."""
     form = kind_of(declared) or ("float" if is_float(declared) else None)
     if form is None:
-        raise bad_value(
-            f"$where: {column!r} must be a column of text, numbers (64 bits), truth values or dates; convert it first, "
-            "for example to text or dates"
-        )
+        raise bad_column("where", column, "text, numbers (64 bits), truth values or dates")
     return form
 
 
-def fit_condition(tree: Any, forms: Mapping[str, Form]) -> Condition:
-    """The condition for columns of these forms; refuses, by types alone, what could never compare."""
-    if isinstance(tree, All | Some):
-        return type(tree)(tuple(fit_condition(part, forms) for part in tree.parts))
+def fit_condition(tree: Condition, form_in: Callable[[str], Form]) -> Any:
+    """The condition for columns in their forms; refuses, by types alone, what could never compare."""
+    if isinstance(tree, Joined):
+        return Joined(tree.every, tuple(fit_condition(part, form_in) for part in tree.parts))
+    form = form_in(tree.column)
     if isinstance(tree, Missing):
-        return Missing(tree.column, tree.yes, forms[tree.column])
-    if isinstance(tree, Listed):
-        return _fit_list(tree, forms[tree.column])
+        return Missing(tree.column, tree.yes, form)
     if tree.other is not None:
-        return _pair(tree, forms[tree.column], forms[tree.other])
-    return _test(tree.column, forms[tree.column], tree.op, tree.value)
+        return _pair(tree, form, form_in(tree.other))
+    parts: list[Any] = [_test(tree.column, form, tree.op, value) for value in tree.values]
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(part, Test) and (part.form, part.op) == (parts[0].form, tree.op) for part in parts):
+        return replace(parts[0], values=tuple(dict.fromkeys(part.values[0] for part in parts)))
+    return Joined(tree.op == "<>", tuple(parts))  # literals of several kinds are a test each
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +131,14 @@ class Leaves:
 
 def compile_condition(tree: Condition, leaves: Leaves) -> Any:
     """Return the condition as an engine writes it."""
-    if isinstance(tree, All | Some):
+    if isinstance(tree, Joined):
         parts = [compile_condition(part, leaves) for part in tree.parts]
-        join = leaves.both if isinstance(tree, All) else leaves.either
-        return functools.reduce(join, parts) if parts else leaves.never()
+        return functools.reduce(leaves.both if tree.every else leaves.either, parts) if parts else leaves.never()
     assert tree.form is not None
     cell = leaves.read(tree.column, tree.form)
     if isinstance(tree, Missing):
         return leaves.missing(cell, tree.yes)
-    if isinstance(tree, Pair):
+    if tree.other is not None:
         return leaves.compare(tree.op, cell, leaves.read(tree.other, tree.form))
     values = [leaves.value(value, tree.form) for value in tree.values]
     if len(values) == 1:
@@ -179,75 +146,54 @@ def compile_condition(tree: Condition, leaves: Leaves) -> Any:
     return leaves.inside(cell, values, tree.op == "=")
 
 
-def leaves_of(tree: Any) -> Iterator[Any]:
+def leaves_of(tree: Condition) -> Iterator[Test | Missing]:
     """Return every comparison of a tree, read or fitted."""
-    if isinstance(tree, All | Some):
+    if isinstance(tree, Joined):
         for part in tree.parts:
             yield from leaves_of(part)
     else:
         yield tree
 
 
-def columns_of(leaf: Any) -> tuple[str, ...]:
-    """Return the columns that a comparison looks at."""
-    other = getattr(leaf, "other", None)
-    return (leaf.column,) if other is None else (leaf.column, other)
-
-
-def readings(tree: Condition) -> Iterator[tuple[str, Form]]:
+def readings(tree: Condition) -> Iterator[tuple[str, Any]]:
     """Return every column and the form in which it is read, as often as it is."""
     for leaf in leaves_of(tree):
-        yield from ((column, leaf.form) for column in columns_of(leaf))
+        yield from ((name, leaf.form) for name in (leaf.column, leaf.other) if name is not None)
 
 
-def _fit_list(tree: Listed, form: Form) -> Condition:
-    """Literals of one kind are one test; others are a test each."""
-    parts = [_test(tree.column, form, "=" if tree.inside else "<>", value) for value in tree.values]
-    same = {(part.form, part.op) for part in parts if isinstance(part, Test)}
-    if len(same) == 1 and all(isinstance(part, Test) for part in parts):
-        read, op = same.pop()
-        if op == ("=" if tree.inside else "<>"):
-            return Test(tree.column, read, op, tuple(dict.fromkeys(part.values[0] for part in parts)))  # type: ignore[union-attr]
-    return Some(tuple(parts)) if tree.inside else All(tuple(parts))
-
-
-def _pair(tree: Compared, form: Form, other: Form) -> Condition:
-    assert tree.other is not None
+def _pair(tree: Test, form: Form, other: Form) -> Condition:
     numbers = {"integer", "unsigned", "float"}
     if form != other and not {form, other} <= numbers:
         raise bad_value(f"$where: {tree.column!r} and {tree.other!r} are of two kinds, {form} and {other}: convert one")
     if form == "boolean" and tree.op not in ("=", "<>"):
         raise bad_value(f"$where: truth values are equal (=) or not (<>): {tree.column!r} {tree.op} {tree.other!r}")
-    return Pair(tree.column, form if form == other else "float", tree.op, tree.other)
+    return replace(tree, form=form if form == other else "float")
 
 
-def _test(column: str, form: Form, op: Op, value: Any) -> Condition:
+def _test(column: str, form: Form, op: Op, value: Value) -> Condition:
+    """Return a literal beside a column of that form."""
     if isinstance(value, bool):
-        return _truth(column, form, op, value)
+        if op not in ("=", "<>") or form not in ("boolean", "text"):
+            raise bad_value(f"$where: TRUE and FALSE are equal (=) or not (<>) to truth values: {column!r} is {form}")
+        wanted = value if op == "=" else not value
+        return Test(column, "=", (wanted if form == "boolean" else str(wanted).lower(),), form=form)
     if isinstance(value, Fraction):
         if form in ("integer", "unsigned"):
             return _whole(column, form, op, value)
         if form in ("float", "text"):
-            return Test(column, "float" if form == "float" else "written number", op, (float(value),))
+            return Test(column, op, (float(value),), form="float" if form == "float" else "written number")
     elif form == "date":
-        day = value if isinstance(value, datetime.date) else _day(value)
+        day = _day(value) if isinstance(value, str) else value
         if day is not None:
-            return Test(column, form, op, (day,))
+            return Test(column, op, (day,), form=form)
     elif form == "text":
         if isinstance(value, str):
-            return Test(column, form, op, (value,))
-        return Test(column, "written date", op, (value.isoformat(),))
+            return Test(column, op, (value,), form=form)
+        return Test(column, op, (value.isoformat(),), form="written date")
+    kind = "a number" if isinstance(value, Fraction) else "that text" if isinstance(value, str) else "a date"
     raise bad_value(
-        f"$where: {column!r} is a column of kind {form}, and does not compare with {_kind(value)}; write "
-        f"{_EXAMPLES[form]}"
+        f"$where: {column!r} is a column of kind {form}, and does not compare with {kind}; write {_EXAMPLES[form]}"
     )
-
-
-def _truth(column: str, form: Form, op: Op, value: bool) -> Condition:
-    if op not in ("=", "<>") or form not in ("boolean", "text"):
-        raise bad_value(f"$where: TRUE and FALSE are equal (=) or not (<>) to truth values: {column!r} is {form}")
-    wanted = value if op == "=" else not value
-    return Test(column, form, "=", (wanted if form == "boolean" else str(wanted).lower(),))
 
 
 def _whole(column: str, form: Form, op: Op, value: Fraction) -> Condition:
@@ -256,13 +202,13 @@ def _whole(column: str, form: Form, op: Op, value: Fraction) -> Condition:
     there: Condition = Missing(column, False, form)
     if op in ("=", "<>"):
         if value.denominator == 1 and low <= value <= high:
-            return Test(column, form, op, (int(value),))
+            return Test(column, op, (int(value),), form=form)
         return NEVER if op == "=" else there
     if op in ("<", "<="):
         most = math.ceil(value) - 1 if op == "<" else math.floor(value)
-        return NEVER if most < low else there if most >= high else Test(column, form, "<=", (most,))
+        return NEVER if most < low else there if most >= high else Test(column, "<=", (most,), form=form)
     least = math.floor(value) + 1 if op == ">" else math.ceil(value)
-    return NEVER if least > high else there if least <= low else Test(column, form, ">=", (least,))
+    return NEVER if least > high else there if least <= low else Test(column, ">=", (least,), form=form)
 
 
 def _day(text: str) -> datetime.date | None:
@@ -270,10 +216,6 @@ def _day(text: str) -> datetime.date | None:
         return datetime.date.fromisoformat(text) if len(text) == 10 else None
     except ValueError:
         return None
-
-
-def _kind(value: Any) -> str:
-    return "a number" if isinstance(value, Fraction) else "a date" if isinstance(value, datetime.date) else "that text"
 
 
 _EXAMPLES: dict[Form, str] = {
@@ -292,11 +234,9 @@ TOKENS = re.compile(
 )
 WORDS = frozenset({"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE"})
 REFUSED = {
-    "SELECT": "a query inside a condition looks at other people's rows",
-    "EXISTS": "a query inside a condition looks at other people's rows",
+    **dict.fromkeys(("SELECT", "EXISTS"), "a query inside a condition looks at other people's rows"),
     "OVER": "a window looks at other people's rows",
-    "LIKE": "patterns are not part of it; write = or IN",
-    "ILIKE": "patterns are not part of it; write = or IN",
+    **dict.fromkeys(("LIKE", "ILIKE"), "patterns are not part of it; write = or IN"),
     "CASE": "CASE is not part of it; write AND and OR",
     "CAST": "nothing is converted here; convert the column first",
 }
@@ -343,17 +283,12 @@ class Where:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it looks at."""
-        return tuple(dict.fromkeys(name for leaf in leaves_of(self.tree) for name in columns_of(leaf)))
+        return tuple(dict.fromkeys(name for name, _ in readings(self.tree)))
 
     @property
     def side_by_side(self) -> set[str]:
         """Names that are compared with another one: in their place a text may be meant."""
-        pairs = map(columns_of, leaves_of(self.tree))
-        return {name for pair in pairs if len(pair) > 1 for name in pair}
-
-    def fit(self, form: Callable[[str], Form]) -> Condition:
-        """Return what it means for columns of these forms."""
-        return fit_condition(self.tree, {name: form(name) for name in self.columns})
+        return {name for leaf in leaves_of(self.tree) if leaf.other is not None for name in (leaf.column, leaf.other)}
 
 
 def _tokens(text: str) -> list[Token]:
@@ -389,8 +324,7 @@ class _Reader:
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
-        self.place = 0
-        self.depth = self.tests = 0
+        self.place = self.depth = self.tests = 0
 
     @property
     def token(self) -> Token:
@@ -403,10 +337,9 @@ class _Reader:
     def took(self, *words: str) -> bool:
         """Whether the next one is that keyword or mark; then it is taken."""
         here = self.token
-        if here.is_word(*words) or (here.kind == "mark" and here.text in words):
-            self.place += 1
-            return True
-        return False
+        taken = here.is_word(*words) or (here.kind == "mark" and here.text in words)
+        self.place += taken
+        return taken
 
     def whole(self) -> Any:
         tree = self.either(True)
@@ -415,16 +348,13 @@ class _Reader:
         return tree
 
     def either(self, yes: bool) -> Any:
-        parts = [self.both(yes)]
-        while self.took("OR"):
-            parts.append(self.both(yes))
-        return parts[0] if len(parts) == 1 else (Some if yes else All)(tuple(parts))
+        return self.parts("OR", lambda: self.parts("AND", lambda: self.one(yes), yes), not yes)
 
-    def both(self, yes: bool) -> Any:
-        parts = [self.one(yes)]
-        while self.took("AND"):
-            parts.append(self.one(yes))
-        return parts[0] if len(parts) == 1 else (All if yes else Some)(tuple(parts))
+    def parts(self, word: str, read: Callable[[], Any], every: bool) -> Any:
+        parts = [read()]
+        while self.took(word):
+            parts.append(read())
+        return parts[0] if len(parts) == 1 else Joined(every, tuple(parts))
 
     def one(self, yes: bool) -> Any:
         self.depth += 1
@@ -451,18 +381,17 @@ class _Reader:
             return Missing(self.a_column(left), yes != no)
         no = self.took("NOT")
         if self.took("IN"):
-            return Listed(self.a_column(left), self.list(), yes != no)
+            return Test(self.a_column(left), "=" if yes != no else "<>", self.list())
         if self.took("BETWEEN"):
             low = self.operand()
             self.need("AND")
             high = self.operand()
             inside = yes != no
-            ends = (_comparison(left, ">=", low, inside), _comparison(left, "<=", high, inside))
-            return All(ends) if inside else Some(ends)
+            return Joined(inside, (_compare(left, ">=", low, inside), _compare(left, "<=", high, inside)))
         if no or self.token.kind != "op":
             raise bad_value(self.wrong("a comparison: =, <>, <, <=, >, >=, IN, BETWEEN or IS NULL"))
         op = self.next().text
-        tree = _comparison(left, cast(Op, "<>" if op == "!=" else op), self.operand(), yes)
+        tree = _compare(left, cast(Op, "<>" if op == "!=" else op), self.operand(), yes)
         if self.token.kind == "op":
             raise bad_value("$where: two comparisons in a row; write them with AND, or BETWEEN")
         return tree
@@ -472,7 +401,10 @@ class _Reader:
         here, after = self.token, self.tokens[min(self.place + 1, len(self.tokens) - 1)]
         if here.kind == "word" and here.text.upper() == "DATE" and after.kind == "text":
             self.next()
-            return None, _date(_unquote(self.next().text))
+            day = _day(_unquote(self.next().text))
+            if day is None:
+                raise bad_value("$where: DATE takes a day of the calendar, for example DATE '2024-02-29'")
+            return None, day
         if here.kind in ("word", "name"):
             if here.kind == "word":
                 self.check_word(here.text, after)
@@ -503,14 +435,12 @@ class _Reader:
         self.need("(")
         if self.token.kind == "word":
             self.check_word(self.token.text, self.tokens[self.place + 1])
-        values = []
-        while True:
+        values: list[Value] = []
+        while not values or self.took(","):
             column, value = self.operand()
             if column is not None or value is None:
                 raise bad_value("$where: IN takes literals in parentheses, for example country IN ('CH', 'DE')")
             values.append(value)
-            if not self.took(","):
-                break
         self.need(")")
         return tuple(values)
 
@@ -531,13 +461,13 @@ class _Reader:
         return f"$where: {what} where {wanted} should be. It has {PARTS}"
 
 
-def _comparison(left: tuple[str | None, Any], op: Op, right: tuple[str | None, Any], yes: bool) -> Compared:
+def _compare(left: tuple[str | None, Any], op: Op, right: tuple[str | None, Any], yes: bool) -> Test:
     said = op if yes else OPPOSITE[op]
     if left[0] is None:
         if right[0] is None:
             raise bad_value("$where: two literals are compared, which says nothing of a row; name a column")
-        return Compared(right[0], MIRRORED[said], left[1])
-    return Compared(left[0], said, right[1], right[0])
+        return Test(right[0], MIRRORED[said], (left[1],))
+    return Test(left[0], said, () if right[1] is None else (right[1],), right[0])
 
 
 def _unquote(text: str) -> str:
@@ -552,12 +482,3 @@ def _check_text(text: str) -> str:
     if "\0" in text:
         raise bad_value("$where: a text holds a NUL, which not every engine can compare")
     return text
-
-
-def _date(text: str) -> datetime.date:
-    try:
-        if len(text) == 10:
-            return datetime.date.fromisoformat(text)
-    except ValueError:
-        pass
-    raise bad_value("$where: DATE takes a day of the calendar, for example DATE '2024-02-29'")

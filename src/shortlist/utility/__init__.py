@@ -8,7 +8,7 @@ this package: `shortlist.mechanisms.utility` asks here when a user calls a metho
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from shortlist._arrays import Floats, Indices
 
 FAMILIES = {"gaps": "race", "values": "race", "partition": "key_ranking", "quantiles": "stable"}
 """Modules of `shortlist.mechanisms` whose distributions stand in a module of another name here."""
@@ -84,6 +86,53 @@ def quality_by(
     """A quality of these numbers, each computed on its own; NaN for one that a search does not ask for."""
     parts = {"top": top, "great": great, "good": good, "recall": recall}
     return Quality(**{name: part() if is_wanted(name) else math.nan for name, part in parts.items()})
+
+
+def mix(parts: Iterable[tuple[float, Quality]]) -> Quality:
+    """What is expected of ways that are gone with these chances."""
+    ways = list(parts)
+    return Quality(*(float(sum(chance * getattr(one, name) for chance, one in ways)) for name in Quality.__slots__))
+
+
+NEVER = 1e-10
+"""A guard that wins with less chance is left out: a hundredth of what laws are exact to."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedDistribution:
+    """How good what a guarded race gives is."""
+
+    race: Any
+    """Its distribution, whose chances add up to what the guard leaves."""
+    guard: float
+    """P[the guard wins]."""
+    fallback: Callable[[], Any]
+    """The distribution of what is released then."""
+    chosen: Indices
+    """The candidates that both speak of, among all of the caller's."""
+    size: int
+
+    def success(self) -> float:
+        return float(self._both("success"))
+
+    def quality(self) -> Quality:
+        result: Quality = self._both("quality")
+        return result
+
+    def number_correct(self) -> Floats:
+        return np.asarray(self._both("number_correct"))
+
+    def inclusion(self) -> Floats:
+        result = np.zeros(self.size)
+        result[self.chosen] = self._both("inclusion")
+        return result
+
+    def _both(self, number: str) -> Any:
+        race = getattr(self.race, number)()
+        if self.guard <= NEVER:
+            return race
+        after = getattr(self.fallback(), number)()
+        return mix([(1.0, race), (self.guard, after)]) if isinstance(race, Quality) else race + self.guard * after
 
 
 def great_ranks(k: int) -> tuple[int, int]:

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist._arrays import Floats, Mask, Values
 from shortlist.errors import bad_value
 from shortlist.exact.search import bisect, whole_numbers
-from shortlist.mechanisms.base import check_k
-from shortlist.mechanisms.partition import by_score
+from shortlist.mechanisms.base import by_score, check_k
 from shortlist.sampling.unknown_domain import KeyNoise
 from shortlist.scores import Scores
-from shortlist.utility import Quality
+from shortlist.utility import Quality, mix
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.partition import KeySet, NamesChoice
@@ -63,20 +62,21 @@ def rank_keys(scores: Values, right: Mask, must: Mask, k: int, noise: KeyNoise) 
     Labels that score 0 are absent.
     """
     heard = (scores > 0) & (noise.places(scores) + noise.far >= noise.step)
+    if not heard.any():
+        return Ranking(0.0, 0.0, 0.0)
     order = np.argsort(-scores[heard], kind="stable")
-    silent = bool(must[~heard].any())
-    ranking = _Ranks(scores[heard][order], right[heard][order], must[heard][order], k, noise)
-    mean = ranking.mean_of_all()
-    return Ranking(mean.names, mean.right, 0.0) if silent else mean
+    ranks = _Ranks(scores[heard][order], right[heard][order], must[heard][order], k, noise)
+    low, high = ranks.span()
+    named = float(noise.reaches(ranks.ours, np.array([high])).sum())  # whoever is so high is named
+    top = 0.0
+    for chunk in _chunks(list(ranks.nodes(low, high)) if low < high else []):
+        more, all_right = ranks.within(*chunk)
+        named, top = named + more, top + all_right
+    return Ranking(ranks.names(), min(named, float(k)), 0.0 if must[~heard].any() else min(top, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    """Points (step, share of the ties that are ahead) with weights."""
-
-    step: Floats
-    share: Floats
-    weight: Floats
+Nodes = Floats
+"""Points with weights, in three rows: the step, the share of the ties that are ahead, the weight."""
 
 
 class _Ranks:
@@ -86,24 +86,7 @@ class _Ranks:
         self.slope = max(1.0, math.sqrt(k) / 2)
         self.many = k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN
 
-    def mean_of_all(self) -> Ranking:
-        bar = self.noise.step
-        if not len(self.scores):
-            return Ranking(0.0, 0.0, 0.0)
-        low, high = self._range()
-        right = float(self.noise.reaches(self.ours, np.array([high])).sum())  # whoever is so high is named
-        top = 0.0
-        if low < high:
-            for chunk in _chunks(list(self._nodes(low, high))):
-                more, all_right = self._within(chunk)
-                right, top = right + more, top + all_right
-        return Ranking(self._names(bar), min(right, float(self.k)), min(top, 1.0))
-
-    def mean(self, step: float) -> float:
-        """How many labels reach that step, on average."""
-        return float(self.noise.reaches(self.scores, np.array([step])).sum())
-
-    def _range(self) -> tuple[int, int]:
+    def span(self) -> tuple[int, int]:
         """Sums from step `low` on may be the k-th largest, and those from `high` on are larger.
 
         The number that reach a step is a sum of independent chances with mean m: it is below k with a chance of at most
@@ -113,27 +96,27 @@ class _Ranks:
         end = max(bar + 1, math.ceil(float(self.noise.places(self.scores).max()) + self.noise.far) + 1)
 
         def few(step: int) -> bool:
-            return self.mean(step) <= self.many
+            return float(self._means(self.scores, [step])[0]) <= self.many
 
         def too_few(step: int) -> bool:
-            m = self.mean(step)
+            m = float(self._means(self.scores, [step])[0])
             return m == 0.0 or (m < k and k * math.log(k / m) - k + m >= CERTAIN)
 
         low = bar if few(bar) else bisect(few, bar, end, whole_numbers)[0]  # of that step some are ahead
         high = low if too_few(low) else bisect(too_few, low, end, whole_numbers)[1]
         return low, high
 
-    def _nodes(self, low: int, high: int) -> Iterator[_Nodes]:
+    def nodes(self, low: int, high: int) -> Iterator[Nodes]:
         """Where right labels may be, in blocks in which the number ahead changes by little."""
         places, far = np.sort(self.noise.places(self.ours)), self.noise.far
         ends = [(max(low, math.floor(p - far)), min(high, math.ceil(p + far) + 1)) for p in places.tolist()]
-        blocks = [block for span in _merge(ends) for block in _cut(*span, self._width())]
+        widest = max(1, int(self.noise.smooth / 2))
+        blocks = [block for span in _merge(ends) for block in _cut(*span, widest)]
         while blocks:
-            edges = np.unique(np.array(blocks))
+            edges, bounds = np.unique(np.array(blocks), return_inverse=True)
             all_of_them, ours = (self._means(scores, edges) for scores in (self.scores, self.ours))
-            bounds = np.searchsorted(edges, np.array(blocks))
             wider: list[tuple[int, int]] = []
-            for (start, stop), (i, j) in zip(blocks, bounds.tolist(), strict=True):
+            for (start, stop), (i, j) in zip(blocks, bounds.reshape(-1, 2).tolist(), strict=True):
                 ahead = float(all_of_them[i] - all_of_them[j])
                 if ours[i] - ours[j] < NONE:
                     continue
@@ -145,38 +128,34 @@ class _Ranks:
                     yield _block(start, stop, ahead, self.slope, few)
             blocks = wider
 
-    def _means(self, scores: Values, steps: Indices) -> Floats:
+    def _means(self, scores: Values, steps: Any) -> Floats:
         """How many of these reach each step, on average."""
-        parts = np.array_split(steps.astype(np.float64), len(steps) // 64 + 1)
+        parts = np.array_split(np.asarray(steps, np.float64), len(steps) // 64 + 1)
         return np.concatenate([self.noise.reaches(scores, part).sum(axis=0) for part in parts])
 
-    def _width(self) -> int:
-        """How many steps a block may have."""
-        return max(1, int(self.noise.smooth / 2))
-
-    def _within(self, nodes: _Nodes) -> tuple[float, float]:
+    def within(self, step: Floats, share: Floats, weight: Floats) -> tuple[float, float]:
         """(right labels that are named there, the chance that all k are right and the last of them is there)."""
-        near, surely = self._near(nodes)
+        near, surely = self._near(step)
         k, ours = self.k - surely, self.right[near]
         if k <= 0:
             return 0.0, 0.0
-        steps, which = np.unique(nodes.step, return_inverse=True)
+        steps, which = np.unique(step, return_inverse=True)
         above = self.noise.reaches(self.scores[near], steps + 1)
         tied = np.maximum(self.noise.reaches(self.scores[near], steps) - above, 0.0)[:, which]
-        ahead = np.clip(above[:, which] + nodes.share * tied, 0.0, 1.0)
-        everyone, without_one = np.zeros((2, k, len(nodes.step)))
+        ahead = np.clip(above[:, which] + share * tied, 0.0, 1.0)
+        everyone, without_one = np.zeros((2, k, len(step)))
         everyone[0] = 1.0
         for q, t in zip(ahead[ours], tied[ours], strict=True):
             _one_more(without_one, q)
             without_one += t * everyone
             _one_more(everyone, q)
         others = ahead[~ours]
-        top = float(self._all_right(near, ahead, tied) @ nodes.weight)
+        top = float(self._all_right(near, ahead, tied) @ weight)
         slight = others.max(axis=1, initial=0.0) <= SLIGHT
         for q in others[~slight]:
             _one_more(without_one, q)
-        counted = _fewer(without_one, _crowd(others[slight], k))
-        return float(counted @ nodes.weight), top
+        fewer = np.cumsum(_crowd(others[slight], k), axis=0)[::-1]  # of the others, so that fewer than k are in all
+        return float((without_one * fewer).sum(axis=0) @ weight), top
 
     def _all_right(self, near: slice, ahead: Floats, tied: Floats) -> Floats:
         """The density at each node that a right label is the k-th, all before it are right, and none is missing."""
@@ -198,23 +177,21 @@ class _Ranks:
             _one_more(equal, q)
         last = without_one * equal[more] + (everyone * without_equal[more - 1] if more else 0.0)
         none = np.exp(np.log1p(-np.minimum(ahead[~right], 1 - 1e-16)).sum(axis=0))
-        chance: Floats = last * none
-        return chance
+        return np.asarray(last * none)
 
-    def _near(self, nodes: _Nodes) -> tuple[slice, int]:
+    def _near(self, step: Floats) -> tuple[slice, int]:
         """(labels that may be ahead of some node and not of all, how many before them are ahead of all)."""
-        first, last = float(nodes.step.min()), float(nodes.step.max()) + 1
+        first, last = float(step.min()), float(step.max()) + 1
         places = -self.noise.places(self.scores)
         surely = int(np.searchsorted(places, -(last + self.noise.far), side="left"))
         end = int(np.searchsorted(places, -(first - self.noise.far), side="right"))
         return slice(surely, max(surely, end)), surely
 
-    def _names(self, bar: int) -> float:
+    def names(self) -> float:
         """E[min(k, how many reach the bar)] = k - sum_{r<k} (k - r) P[r of them do]."""
-        m, k = self.mean(bar), self.k
-        if m >= self.many:
+        k, q = self.k, self.noise.reaches(self.scores, np.array([self.noise.step]))
+        if q.sum() >= self.many:
             return float(k)
-        q = self.noise.reaches(self.scores, np.array([bar]))
         slight = q[:, 0] <= SLIGHT
         chances = _crowd(q[slight], k + 1)
         for one in q[~slight]:
@@ -226,11 +203,9 @@ def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The union of intervals that begin in increasing order."""
     union: list[tuple[int, int]] = []
     for start, stop in spans:
-        if start >= stop:
-            continue
         if union and start <= union[-1][1]:
             union[-1] = (union[-1][0], max(stop, union[-1][1]))
-        else:
+        elif start < stop:
             union.append((start, stop))
     return union
 
@@ -238,11 +213,10 @@ def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _cut(start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
     """An interval in parts that are not wider."""
     parts = -(-(stop - start) // width)
-    ends = [start + (stop - start) * n // parts for n in range(parts + 1)]
-    return pairwise(ends)
+    return pairwise(start + (stop - start) * n // parts for n in range(parts + 1))
 
 
-def _block(start: int, stop: int, ahead: float, slope: float, few: float) -> _Nodes:
+def _block(start: int, stop: int, ahead: float, slope: float, few: float) -> Nodes:
     """Nodes for all steps of a block: each of them, or those of a polynomial; times nodes for the ties of a step.
 
     Of the ties of a single step only so `few` come in question as make a difference.
@@ -253,9 +227,8 @@ def _block(start: int, stop: int, ahead: float, slope: float, few: float) -> _No
         places, weights = _summing(count)
         steps = start + places
     shares, parts = _tie_nodes(few * ahead / count, slope)
-    shares, parts = few * shares, few * parts
-    step, share = (one.ravel() for one in np.meshgrid(steps, shares, indexing="ij"))
-    return _Nodes(step, share, np.outer(weights, parts).ravel())
+    step, share = np.meshgrid(steps, few * shares, indexing="ij")
+    return np.stack([step.ravel(), share.ravel(), np.outer(weights, few * parts).ravel()])
 
 
 @lru_cache(256)
@@ -280,15 +253,11 @@ def _tie_nodes(ahead: float, slope: float) -> tuple[Floats, Floats]:
     return (starts[:, None] + (x + 1) / (2 * panels)).ravel(), np.tile(w / (2 * panels), panels)
 
 
-def _chunks(parts: list[_Nodes]) -> Iterator[_Nodes]:
+def _chunks(parts: list[Nodes]) -> Iterator[Nodes]:
     """Nodes next to one another, so many at once."""
-    if not parts:
-        return
-    step, share, weight = (np.concatenate([getattr(p, name) for p in parts]) for name in ("step", "share", "weight"))
-    order = np.argsort(step, kind="stable")
-    for start in range(0, len(order), CHUNK):
-        some = order[start : start + CHUNK]
-        yield _Nodes(step[some], share[some], weight[some])
+    nodes = np.concatenate([np.empty((3, 0)), *parts], axis=1)
+    nodes = nodes[:, np.argsort(nodes[0], kind="stable")]
+    return (nodes[:, start : start + CHUNK] for start in range(0, nodes.shape[1], CHUNK))
 
 
 def _one_more(chances: Floats, q: Floats) -> None:
@@ -321,13 +290,6 @@ def _crowd(q: Floats, size: int) -> Floats:
     return chances
 
 
-def _fewer(some: Floats, others: Floats) -> Floats:
-    """P[fewer than k in all], for chances of 0 .. k - 1 of some and of others."""
-    below: Floats = np.cumsum(others, axis=0)
-    chance: Floats = (some * below[::-1]).sum(axis=0)
-    return chance
-
-
 def naming_chances(mechanism: KeySet, sums: Values) -> Floats:
     """P[a label with this sum is named], for every sum; 0 at 0."""
     sums = np.asarray(sums)
@@ -355,7 +317,7 @@ class KeysDistribution:
         if weights is None or not self.mechanism.weighted:
             return np.maximum(self.scores.values, 0)
         sums = np.zeros(len(self.scores.values), np.int64)
-        sums[by_score(self.scores)[:-1]] = np.repeat(weights.scores, weights.sizes)
+        sums[by_score(self.scores)] = np.repeat(weights.scores, weights.sizes)
         return sums
 
     def inclusion(self) -> Floats:
@@ -414,8 +376,7 @@ class MixedDistribution:
     def quality(self) -> Quality:
         if any(one.kind == "keys" for one in self.mechanism.branches):
             raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
-        parts = [(p, one.quality(self.scores)) for p, one in self._ways()]
-        return Quality(*(float(sum(p * getattr(part, word) for p, part in parts)) for word in Quality.__slots__))
+        return mix((p, one.quality(self.scores)) for p, one in self._ways())
 
     def _mean(self, number: Callable[[Any], float]) -> float:
         return float(sum(p * number(one) for p, one in self._ways()))

@@ -12,13 +12,12 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.noise import GUMBEL, Noise
-from shortlist.exact.sequences import CHUNK, FEW_PAIRS, Cells, Cover, Ladder, cells, ladder, times
+from shortlist.exact.sequences import CHUNK, Cells, Cover, Ladder, ladder, times
 from shortlist.mechanisms.lists import ListGuard
-from shortlist.sampling.sets import ListSwitch
+from shortlist.sampling.sets import LIST_SLOPE, LIST_TAU, ListSwitch
 from shortlist.scores import Scores
-from shortlist.utility import Quality, quality_by, ranks_within
+from shortlist.utility import GuardedDistribution, Quality, quality_by, ranks_within
 from shortlist.utility.race import OneshotDistribution
-from shortlist.utility.sets import matters, mix
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.lists import BestList, GuardedListTopK
@@ -52,12 +51,6 @@ class Levels:
         weights: Floats = np.exp(self.log_mass - self.log_mass.max())
         return weights / float(weights.sum())
 
-    def parts(self, chances: Floats) -> Iterator[tuple[Floats, Indices]]:
-        """(chances, n_i on each level, one row each), some levels at a time."""
-        size = max(1, CHUNK // self.steps.k)
-        for start in range(0, len(chances), size):
-            yield chances[start : start + size], self.steps.reach(self.losses[start : start + size])
-
 
 @dataclass(frozen=True, slots=True)
 class SequenceDistribution:
@@ -71,12 +64,14 @@ class SequenceDistribution:
     """How many candidates there are, with those that are never chosen."""
 
     def in_order(self) -> float:
-        """P[the scores are the k best, in order], ties counting as equal."""
-        return right_order(self.support, self.chances)
+        """P[the scores are the k best, in order], ties counting as equal: N at loss 0 of the N(t) of each level."""
+        steps = self.support.steps
+        right = float(steps.log_counts(steps.reach(steps.losses_of([0])))[0])
+        return float(sum(part @ np.exp(np.minimum(right - steps.log_counts(n), 0.0)) for part, n in self._parts()))
 
     def success(self) -> float:
         """P[the set is a true top k], ties counting as equal."""
-        return within(self.support, self.chances, *self._about_k())
+        return self._within(*self._about_k())
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set."""
@@ -84,26 +79,75 @@ class SequenceDistribution:
         great, good = ranks_within(self.support.steps.scores, k)
         return quality_by(
             self.success,
-            lambda: within(self.support, self.chances, *great),
-            lambda: within(self.support, self.chances, *good),
+            lambda: self._within(*great),
+            lambda: self._within(*good),
             lambda: min(float(self.number_correct() @ np.arange(k + 1)) / k, 1.0),
         )
 
     def number_correct(self) -> Floats:
         """P[c of the items score at least the k-th largest], c = 0..k."""
-        return number_correct(self.support, self.chances, self._about_k()[1])
+        correct, k = self._about_k()[1], self.support.steps.k
+        result = np.zeros(k + 1)
+        for part, reach in self._parts():
+            state, counts = np.zeros((len(reach), k + 1)), np.arange(k + 1)
+            state[:, 0] = part
+            for i, n in enumerate(reach.T):
+                choices, hits = (n - i)[:, None], np.maximum(np.minimum(n, correct)[:, None] - counts[: i + 2], 0)
+                now = state[:, : i + 2]
+                after = now * (np.maximum(choices - hits, 0) / choices)
+                after[:, 1:] += (now * (hits / choices))[:, :-1]
+                state[:, : i + 2] = after
+            result += state.sum(axis=0)
+        return result
 
     def inclusion(self) -> Floats:
-        """P[candidate i is in the sequence], for every candidate."""
-        result = np.zeros(self.size)
-        result[self.candidates] = inclusion_of_ranks(self.support, self.chances)
+        """P[candidate i is in the sequence]: its rank escapes every place i that may take it but for 1 / (n_i - i)."""
+        k, ranks = self.support.steps.k, len(self.support.steps.scores)
+        change, result = np.zeros(ranks + 1), np.zeros(self.size)
+        for part, reach in self._parts():
+            escape = np.cumprod((1.0 - 1.0 / (reach - np.arange(k)))[:, ::-1], axis=1)[:, ::-1]  # from place i on
+            starts = np.concatenate([np.zeros((len(reach), 1), reach.dtype), reach[:, :-1]], axis=1)
+            caught = part[:, None] * (1.0 - escape)  # ranks in [n_(i-1), n_i) are first exposed at place i
+            np.add.at(change, starts, caught)
+            np.add.at(change, reach, -caught)
+        result[self.candidates] = np.cumsum(change[:-1])
         return result
+
+    def _within(self, head: int, last: int) -> float:
+        """P[the first `head` ranks are all in the sequence and no rank beyond `last` is], head <= k <= last.
+
+        Place i takes one of its n_i ranks that are left, uniformly. After t heads it takes another one with chance
+        (min(n_i, head) - t) / (n_i - i), and a further rank up to `last` with
+        (min(n_i, last) - min(n_i, head) - i + t) / (n_i - i).
+        """
+        total, k = 0.0, self.support.steps.k
+        for part, reach in self._parts():
+            state, least = part[:, None], 0  # of t heads, from `least` on: with fewer the last of them is out of reach
+            for i, n in enumerate(reach.T):
+                heads = np.arange(least, least + state.shape[1])
+                inside = np.minimum(n, head)[:, None]
+                to_head = np.maximum(inside - heads, 0) / (n - i)[:, None]
+                to_other = np.maximum(np.minimum(n, last)[:, None] - inside - i + heads, 0) / (n - i)[:, None]
+                after = np.zeros((len(part), len(heads) + 1))
+                after[:, :-1] = state * to_other
+                after[:, 1:] += state * to_head
+                fewest = max(0, head - (k - 1 - i))
+                state, least = after[:, fewest - least : head + 1 - least], fewest
+            total += float(state[:, head - least].sum())
+        return min(total, 1.0)
 
     def _about_k(self) -> tuple[int, int]:
         """(how many candidates score above the k-th largest, how many at least as much)."""
         scores, k = self.support.steps.scores, self.support.steps.k
         kth = scores[k - 1]
         return int(np.count_nonzero(scores > kth)), int(np.count_nonzero(scores >= kth))
+
+    def _parts(self) -> Iterator[tuple[Floats, Indices]]:
+        """(chances, n_i on each level, one row each), some levels at a time."""
+        size = max(1, CHUNK // self.support.steps.k)
+        for start in range(0, len(self.chances), size):
+            rows = slice(start, start + size)
+            yield self.chances[rows], self.support.steps.reach(self.support.losses[rows])
 
 
 def levels(steps: Ladder, rate: Fraction) -> Levels:
@@ -136,8 +180,6 @@ def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
 
     The likely rungs are the same however the cells are cut. A draw keeps to `cells`, on whose cuts its words depend.
     """
-    if steps.k * len(steps.scores) <= FEW_PAIRS:
-        return cells(steps, rate)
     cover = _cover_of(steps, np.unique(steps.losses_of([steps.first, 0, steps.last])))
     while True:
         start, (lower, upper) = cover.start, cover.log_bounds(rate)
@@ -170,17 +212,7 @@ def _rungs(steps: Ladder, low: Indices, high: Indices) -> Values:
     places = np.repeat(np.tile(np.arange(steps.k), len(low)), gained)
     before = np.repeat(np.cumsum(gained) - gained, gained)
     ranks = np.repeat(low.ravel(), gained) + np.arange(len(places)) - before
-    return _distinct(steps, steps.whole(places) - steps.whole(ranks))
-
-
-def _distinct(steps: Ladder, losses: Values) -> Values:
-    """These losses in increasing order, each once."""
-    if steps.above is None or not len(losses):
-        return np.unique(losses)
-    seen, least = np.zeros(len(steps.above) - steps.first, np.bool_), losses.min()
-    seen[losses - least] = True
-    distinct: Values = np.flatnonzero(seen) + least
-    return distinct
+    return steps.whole(places) - steps.whole(ranks)
 
 
 def _weigh(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
@@ -192,71 +224,6 @@ def _weigh(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endle
     with np.errstate(divide="ignore"):
         log_width = np.log(-np.expm1(-width))
     return Levels(steps, starts, np.concatenate(counts) - depth + log_width, log_width, depth)
-
-
-def right_order(support: Levels, chances: Floats) -> float:
-    """P[the scores of the sequence are the k best, in order]: N at loss 0 of the N(t) sequences of each level."""
-    steps = support.steps
-    right = float(steps.log_counts(steps.reach(steps.losses_of([0])))[0])
-    parts = support.parts(chances)
-    return float(sum(part @ np.exp(np.minimum(right - steps.log_counts(reach), 0.0)) for part, reach in parts))
-
-
-def within(support: Levels, chances: Floats, head: int, last: int) -> float:
-    """P[the first `head` ranks are all in the sequence and no rank beyond `last` is], head <= k <= last.
-
-    Place i takes one of its n_i ranks that are left, uniformly. After t heads it takes another one with chance
-    (min(n_i, head) - t) / (n_i - i), and a further rank up to `last` with
-    (min(n_i, last) - min(n_i, head) - i + t) / (n_i - i).
-    """
-    total, k = 0.0, support.steps.k
-    for part, reach in support.parts(chances):
-        state, least = part[:, None], 0  # of t heads, from `least` on: with fewer the last of them is out of reach
-        for i, n in enumerate(reach.T):
-            heads = np.arange(least, least + state.shape[1])
-            inside = np.minimum(n, head)[:, None]
-            to_head = np.maximum(inside - heads, 0) / (n - i)[:, None]
-            to_other = np.maximum(np.minimum(n, last)[:, None] - inside - i + heads, 0) / (n - i)[:, None]
-            after = np.zeros((len(part), len(heads) + 1))
-            after[:, :-1] = state * to_other
-            after[:, 1:] += state * to_head
-            fewest = max(0, head - (k - 1 - i))
-            state, least = after[:, fewest - least : head + 1 - least], fewest
-        total += float(state[:, head - least].sum())
-    return min(total, 1.0)
-
-
-def number_correct(support: Levels, chances: Floats, correct: int) -> Floats:
-    """P[c of the k items are among the first `correct` ranks], c = 0..k."""
-    parts = support.parts(chances)
-    return np.asarray(sum(part @ correct_given_level(reach, correct) for part, reach in parts))
-
-
-def correct_given_level(reach: Indices, correct: int) -> Floats:
-    """P[c of the k places take one of the first `correct` ranks], c = 0..k, one row for each level."""
-    k = reach.shape[1]
-    state, counts = np.zeros((len(reach), k + 1)), np.arange(k + 1)
-    state[:, 0] = 1.0
-    for i, n in enumerate(reach.T):
-        choices, hits = (n - i)[:, None], np.maximum(np.minimum(n, correct)[:, None] - counts[: i + 2], 0)
-        now = state[:, : i + 2]
-        after = now * (np.maximum(choices - hits, 0) / choices)
-        after[:, 1:] += (now * (hits / choices))[:, :-1]
-        state[:, : i + 2] = after
-    return state
-
-
-def inclusion_of_ranks(support: Levels, chances: Floats) -> Floats:
-    """P[rank r is in the sequence] for every rank: it escapes every place i that may take it but for 1 / (n_i - i)."""
-    k = support.steps.k
-    change, places = np.zeros(len(support.steps.scores) + 1), np.arange(k)
-    for part, reach in support.parts(chances):
-        escape = np.cumprod((1.0 - 1.0 / (reach - places))[:, ::-1], axis=1)[:, ::-1]  # from place i on
-        starts = np.concatenate([np.zeros((len(reach), 1), reach.dtype), reach[:, :-1]], axis=1)
-        caught = part[:, None] * (1.0 - escape)  # ranks in [n_(i-1), n_i) are first exposed at place i
-        np.add.at(change, starts, caught)
-        np.add.at(change, reach, -caught)
-    return np.cumsum(change[:-1])
 
 
 SMALLEST = 1e-290
@@ -312,39 +279,6 @@ def _panels(end: float) -> tuple[Floats, Floats]:
     return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedListDistribution:
-    """How good what a guarded race or a switch of lists gives is."""
-
-    lists: SequenceDistribution
-    """That of the list, unless one-shot is used: what its chances lack of 1 is one-shot's."""
-    one_shot: OneshotDistribution
-
-    @property
-    def guard(self) -> float:
-        """P[one-shot is used]."""
-        return max(0.0, 1.0 - float(self.lists.chances.sum()))
-
-    def success(self) -> float:
-        """P[the set is right]."""
-        right, guard = self.lists.success(), self.guard
-        return right + guard * self.one_shot.success() if matters(guard) else right
-
-    def quality(self) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the set."""
-        lists, guard = self.lists.quality(), self.guard
-        return mix(lists, guard, self.one_shot.quality()) if matters(guard) else lists
-
-    def number_correct(self) -> Floats:
-        """P[c of the items are correct], c = 0..k."""
-        return self.lists.number_correct() + self.guard * self.one_shot.number_correct()
-
-    def inclusion(self) -> Floats:
-        """P[candidate is released], for every candidate."""
-        lists, guard = self.lists.inclusion(), self.guard
-        return lists + guard * self.one_shot.inclusion() if matters(guard) else lists
-
-
 def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:
     """Return the distribution of the list of the noisy maximum."""
     steps, candidates = ladder(scores._numbers, mechanism.k, gap=mechanism.gap)
@@ -352,13 +286,17 @@ def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:
     return SequenceDistribution(support, chances_beside(mechanism._kind, support), candidates, len(scores))
 
 
-def list_with_guard(mechanism: GuardedListTopK, scores: Scores) -> GuardedListDistribution:
+def list_with_guard(mechanism: GuardedListTopK, scores: Scores) -> GuardedDistribution:
     """Return the distribution of the list: of the race beside its guard, and of one-shot top-k."""
-    run = mechanism._run(scores)
-    support, one_shot = levels(run.steps, run.rate), run.fallback
-    lists = SequenceDistribution(support, chances_beside(run.lists, support), run.candidates, len(scores))
-    values = scores.values
-    return GuardedListDistribution(lists, OneshotDistribution.of(values, mechanism.k, one_shot.scale, one_shot.noise))
+    run, size = mechanism._run(scores, *ladder(scores._numbers, mechanism.k, gap=True)), len(scores)
+    support = levels(run.steps, run.rate)
+    chances = chances_beside(run.lists, support)
+
+    def one_shot() -> OneshotDistribution:
+        return OneshotDistribution.of(scores.values, mechanism.k, run.fallback.scale, run.fallback.noise)
+
+    lists = SequenceDistribution(support, chances, run.candidates, size)
+    return GuardedDistribution(lists, max(0.0, 1.0 - float(chances.sum())), one_shot, np.arange(size), size)
 
 
 def chances_beside(lists: ListGuard | ListSwitch | Noise | None, support: Levels) -> Floats:
@@ -367,9 +305,11 @@ def chances_beside(lists: ListGuard | ListSwitch | Noise | None, support: Levels
         case None:
             return np.zeros(len(support.losses))
         case ListGuard() as guard:
-            return race_chances(support, sum(guard.bounds(fine=True)) / 2, float(guard.a))
+            v = (guard.junk.finer.low + guard.junk.finer.high) / 2 + float(guard.tau)
+            return race_chances(support, v, float(guard.a))
         case ListSwitch() as switch:
-            log_odds = sum(switch.bounds(fine=True)) / 2
+            lead = -(switch.junk.finer.low + switch.junk.finer.high) / 2
+            log_odds = float(LIST_SLOPE) * (lead - float(LIST_TAU))
             return support.chances * math.exp(-float(np.logaddexp(0.0, -log_odds)))
     return support.chances if lists == GUMBEL else race_chances(support)
 

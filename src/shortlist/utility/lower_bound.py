@@ -24,8 +24,8 @@ of all these bounds is taken. It speaks of pure epsilon-DP, add-remove neighbour
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -63,17 +63,8 @@ def hubs(x: Indices, k: int) -> tuple[Floats, Floats]:
     if not (len(above) and len(beyond)):
         return np.empty(0), np.empty(0)
     beyond = beyond[: WORK // len(above)]
-    least = int(beyond[-1])
-    return _search(
-        *((part.astype(np.uint64) - np.array(least).astype(np.uint64)).tobytes() for part in (above, beyond))
-    )
-
-
-@lru_cache(maxsize=8)
-def _search(above: bytes, beyond: bytes) -> tuple[Floats, Floats]:
-    """Around each of the best of a coarse grid, a finer one."""
-    members, outsiders = (np.frombuffer(part, np.uint64) for part in (above, beyond))
-    paths: dict[int, float] = {}
+    members, outsiders = (part.astype(np.uint64) - beyond[-1].astype(np.uint64) for part in (above, beyond))
+    paths: dict[int, float] = {}  # on a coarse grid, and around each of the best of it on a finer one
 
     def look(distance: int) -> None:
         reach = _reach(members, outsiders, distance)
@@ -136,8 +127,6 @@ RECALL_ENDS = 40
 SMALLEST = 1e-12
 """A bound below this epsilon is none."""
 
-PRECISION = 1e-9
-
 
 def least_failure(epsilon: Floats | float, log_sets: Floats, steps: Floats) -> Floats:
     """1 - f_r, the least chance to be wrong, for N = e^log_sets look-alikes and r = steps persons; rounded down.
@@ -152,10 +141,10 @@ def least_failure(epsilon: Floats | float, log_sets: Floats, steps: Floats) -> F
     return result
 
 
-def most_success(counts: Values, k: int, epsilon: float) -> float:
-    """The most that P[a true top k] can be for any epsilon-DP mechanism on such counts; rounded up."""
+def most_success(counts: Values, k: int, epsilons: Iterable[float]) -> list[float]:
+    """The most that P[a true top k] can be for any mechanism with these epsilons on such counts; rounded up."""
     log_sets, steps = _look_alikes(np.sort(counts.astype(np.int64))[::-1], k)
-    return 1.0 - float(least_failure(epsilon, log_sets, steps).max(initial=0.0))
+    return [1.0 - float(least_failure(epsilon, log_sets, steps).max(initial=0.0)) for epsilon in epsilons]
 
 
 def least_epsilon(counts: Values, k: int, success: float) -> float:
@@ -183,16 +172,17 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
     if not 0.0 < success < 1.0:
         raise ValueError("success must be between 0 and 1, for example 0.99")
     log_sets, steps = _look_alikes(x.astype(np.int64), k)
+    return _least_possible(lambda e: float(least_failure(e, log_sets, steps).max()) <= 1.0 - success, 1e-9)
 
-    def possible(epsilon: float) -> bool:
-        return float(least_failure(epsilon, log_sets, steps).max()) <= 1.0 - success
 
+def _least_possible(possible: Callable[[float], bool], precision: float) -> float:
+    """An epsilon up to which it is not possible, of a condition that holds from some epsilon on; 0 below SMALLEST."""
     low, high = SMALLEST, 2.0 * SMALLEST
     if possible(low):
         return 0.0
     while not possible(high):
         low, high = high, 16.0 * high
-    return bisect(possible, low, high, within_ratio(PRECISION))[0]
+    return bisect(possible, low, high, within_ratio(precision))[0]
 
 
 def most_recall(counts: Values, k: int, epsilon: float) -> float:
@@ -211,16 +201,7 @@ def least_epsilon_for_recall(counts: Values, k: int, recall: float) -> float:
     Counts and k as for `least_epsilon`. 0 if a tie crosses rank k, where nothing is proved.
     """
     windows = RecallWindows.of(counts, k)
-
-    def possible(epsilon: float) -> bool:
-        return windows.wrong(epsilon) <= k * (1.0 - recall)
-
-    low, high = SMALLEST, 2.0 * SMALLEST
-    if possible(low):
-        return 0.0
-    while not possible(high):
-        low, high = high, 16.0 * high
-    return bisect(possible, low, high, within_ratio(1e-4))[0]
+    return _least_possible(lambda epsilon: windows.wrong(epsilon) <= k * (1.0 - recall), 1e-4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,10 @@ counting: with S_A(z) = prod_A S(z - s) and F_B(z) = prod_B F(z - s) they are in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -65,11 +65,18 @@ Levels: TypeAlias = tuple[float, float]
 @dataclass(frozen=True, slots=True)
 class Crowd:
     """Values in increasing order, the weight of each (how many items it stands for), and the number of ``sure``
-    items, which are above every level in question."""
+    items, which are above every level in question.
+
+    ``drop_below`` and ``count_above`` allow to decide far items without looking at them, each at a total variation
+    distance of at most DECIDED_CHANCE. The first is off for a crowd that is to exceed, so that ln S_A stays accurate
+    however small S_A is; the second for one that is to stay below.
+    """
 
     values: Floats
     weights: Floats
     sure: float = 0.0
+    drop_below: bool = True
+    count_above: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +101,9 @@ class Gathering:
         return result
 
 
-def crowd_of(values: Floats, counts: Floats) -> Crowd:
+def crowd_of(values: Floats, counts: Floats, **decided: bool) -> Crowd:
     """The crowd of these increasing distinct values, as far as there are items at them."""
-    return Crowd(values[counts > 0], counts[counts > 0])
+    return Crowd(values[counts > 0], counts[counts > 0], **decided)
 
 
 def round_crowd(crowd: Crowd, *, up: bool) -> Crowd:
@@ -111,22 +118,10 @@ def round_crowd(crowd: Crowd, *, up: bool) -> Crowd:
     return Crowd(values, weights, crowd.sure)
 
 
-def gather(
-    crowd: Crowd,
-    levels: Levels,
-    noise: Noise,
-    refinement: int,
-    *,
-    drop_below: bool = True,
-    count_above: bool = True,
-) -> Gathering:
-    """The crowd as seen from ``levels``, on cells of 12 Chebyshev points and 4 more at each refinement.
-
-    ``drop_below`` and ``count_above`` allow to decide far items without looking at them, each at a total variation
-    distance of at most DECIDED_CHANCE.
-    """
+def gather(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Gathering:
+    """The crowd as seen from ``levels``, on cells of 12 Chebyshev points and 4 more at each refinement."""
     order = 12 + 4 * refinement
-    low, high = _slice_in_doubt(crowd, levels, noise, drop_below, count_above)
+    low, high = slice_in_doubt(crowd, levels, noise)
     values, weights = crowd.values[low:high], crowd.weights[low:high]
     start, stop, first, last = _cells(values, weights, levels, noise, order)
 
@@ -144,10 +139,11 @@ def gather(
     place = np.empty_like(in_order)
     place[in_order] = np.arange(sites.size)
     return Gathering(
-        Crowd(
-            sites[in_order],
-            np.concatenate([weights[singles], carried.ravel()])[in_order],
-            crowd.sure + float(crowd.weights[high:].sum()),
+        replace(
+            crowd,
+            values=sites[in_order],
+            weights=np.concatenate([weights[singles], carried.ravel()])[in_order],
+            sure=crowd.sure + float(crowd.weights[high:].sum()),
         ),
         _size=crowd.values.size,
         _sure=slice(high, None),
@@ -159,16 +155,15 @@ def gather(
     )
 
 
-def _slice_in_doubt(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
+def slice_in_doubt(crowd: Crowd, levels: Levels, noise: Noise) -> tuple[int, int]:
     """The slice of values that may fall on either side of some level."""
-    weights, least = np.abs(crowd.weights), DECIDED_CHANCE
-    low, high = 0, crowd.values.size
-    if drop_below:
+    weights, low, high = np.abs(crowd.weights), 0, crowd.values.size
+    if crowd.drop_below:
         exceed = np.cumsum(weights * np.exp(noise.log_survival(levels[0] - crowd.values)))
-        low = int(np.searchsorted(exceed, least))
-    if count_above:
+        low = int(np.searchsorted(exceed, DECIDED_CHANCE))
+    if crowd.count_above:
         fail = np.cumsum((weights * np.exp(noise.log_cdf(levels[1] - crowd.values)))[::-1])
-        high -= int(np.searchsorted(fail, least))
+        high -= int(np.searchsorted(fail, DECIDED_CHANCE))
     return low, max(low, high)
 
 
@@ -220,6 +215,8 @@ _DOUBLED: Floats = np.array([0.0, 1.0, 3.0, 7.0, 15.0])
 _LOOKS = 5
 """And at how many levels between two."""
 _ROUNDS = 100
+_CELLS = 1 << 22
+"""About so many numbers are held at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +339,47 @@ def _trapezoidal(levels: Levels, refinement: int) -> Iterator[Block]:
         yield Block((float(part[0]), float(part[-1])), part, np.full(part.size, step))
 
 
+def by_blocks(
+    crowds: Sequence[Crowd],
+    levels: Levels,
+    noise: Noise,
+    part: Callable[[Block, int, Sequence[Gathering]], Any],
+    *,
+    spread: bool = False,
+) -> Callable[[int], Floats]:
+    """The integral over the levels at any refinement, of what each block adds with the crowds as it sees them.
+
+    With ``spread`` a part has a number for each value of the only crowd, and one for what is surely above.
+    """
+
+    def evaluate(refinement: int) -> Floats:
+        near = [gather(crowd, levels, noise, refinement) for crowd in crowds]
+        total = np.zeros(1)
+        for block in blocks([one.crowd.values for one in near], levels, noise, refinement):
+            seen = [gather(one.crowd, block.levels, noise, refinement) for one in near]
+            total = total + part(block, refinement, seen)
+        return near[0].spread(total[:-1], float(total[-1])) if spread else total
+
+    return evaluate
+
+
+def by_nodes(
+    values: Sequence[Floats], levels: Levels, noise: Noise, density: Callable[[Floats, Levels], Floats], width: int = 1
+) -> Callable[[int], Floats]:
+    """The integral over the levels at any refinement, of a density with so many columns at some nodes of a block."""
+    size = max(1, _CELLS // width)
+
+    def evaluate(refinement: int) -> Floats:
+        total: Floats = np.zeros(1)
+        for block in blocks(values, levels, noise, refinement):
+            for start in range(0, block.nodes.size, size):
+                rows = slice(start, start + size)
+                total = total + block.weights[rows] @ density(block.nodes[rows], block.levels)
+        return total
+
+    return evaluate
+
+
 def refine(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats], bool]) -> Floats:
     """evaluate(0), evaluate(1), ... until ``settled(previous, current)``; the last of them.
 
@@ -400,26 +438,15 @@ class Tilted:
         )
 
 
-def tilt(crowd: Crowd, noise: Noise, nodes: Floats, target: float) -> Tilted:
+def tilt(crowd: Crowd, noise: Noise, nodes: Floats, target: float | None) -> Tilted:
     """The crowd tilted so that about ``target`` items are expected above each node.
 
-    Where that cannot be reached the tilt stops at e^+-700, and the coefficients come out as the zeros they are.
+    Where that cannot be reached the tilt stops at e^+-700, and the coefficients come out as the zeros they are. None
+    leaves the crowd as it is: what is small then stays small, and is known to a part of the whole.
     """
     x = nodes[:, None] - crowd.values
     log_p, log_o = noise.log_survival(x), noise.log_cdf(x)
-    log_tilt = _solve(log_p - log_o, crowd.weights, target - crowd.sure)
-    return _tilt_by(crowd, noise, x, (log_p, log_o), log_tilt)
-
-
-def without_tilt(crowd: Crowd, noise: Noise, nodes: Floats) -> Tilted:
-    """The crowd as it is: what is small then stays small, and is known to a part of the whole."""
-    x = nodes[:, None] - crowd.values
-    return _tilt_by(crowd, noise, x, (noise.log_survival(x), noise.log_cdf(x)), np.zeros(len(nodes)))
-
-
-def _tilt_by(crowd: Crowd, noise: Noise, x: Floats, logs: tuple[Floats, Floats], log_tilt: Floats) -> Tilted:
-    """At x = z - s, with (ln p, ln o) there, one row for each level."""
-    log_p, log_o = logs
+    log_tilt = np.zeros(len(x)) if target is None else _solve(log_p - log_o, crowd.weights, target - crowd.sure)
     tilted = log_p - log_o + log_tilt[:, None]
     major = tilted > 0
     odds = np.exp(-np.abs(tilted))
@@ -485,16 +512,6 @@ def highest_density(crowd: Crowd, noise: Noise, nodes: Floats, log_factor: Float
     return np.exp(noise.log_density(x) - logs + together[:, None])
 
 
-def crowd_above(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
-    """A crowd that is to exceed, gathered so that ln S_A stays accurate however small S_A is."""
-    return gather(crowd, levels, noise, refinement, drop_below=False).crowd
-
-
-def crowd_below(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Crowd:
-    """A crowd that is to stay below, gathered so that ln F_B stays accurate however small F_B is."""
-    return gather(crowd, levels, noise, refinement, count_above=False).crowd
-
-
 def separation_range(above: Crowd, below: Crowd, noise: Noise) -> Levels:
     """The levels that matter, to e^-41 of the result, in the integral of S_A dF_B (which is 1 if A is empty).
 
@@ -504,7 +521,7 @@ def separation_range(above: Crowd, below: Crowd, noise: Noise) -> Levels:
     above_up, above_down = round_crowd(above, up=True), round_crowd(above, up=False)
     below_up, below_down = round_crowd(below, up=True), round_crowd(below, up=False)
     outer = _range((above_up, above_down), (below_up, below_down), noise, (-1.0, 1.0))
-    near_above, near_below = crowd_above(above, outer, noise, 0), crowd_below(below, outer, noise, 0)
+    near_above, near_below = (gather(crowd, outer, noise, 0).crowd for crowd in (above, below))
     return _range((near_above, near_above), (near_below, near_below), noise, outer)
 
 

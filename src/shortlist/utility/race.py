@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
@@ -13,19 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values
-from shortlist.errors import bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Contest, kth_largest
 from shortlist.scores import Scores
-from shortlist.utility import Quality, quality_by, ranks_within
+from shortlist.utility import Quality, distribution, quality_by, ranks_within
 from shortlist.utility.quadrature import (
     Block,
     Crowd,
+    Gathering,
     Levels,
     Tilted,
-    blocks,
-    crowd_above,
-    crowd_below,
+    by_blocks,
+    by_nodes,
     crowd_of,
     find_range,
     gather,
@@ -42,6 +41,7 @@ from shortlist.utility.quadrature import (
 if TYPE_CHECKING:
     from shortlist.mechanisms.gaps import ExponentialWithGap
     from shortlist.mechanisms.race import NoisyMax, NoisyRace
+    from shortlist.mechanisms.values import MeasuredSet
 
 Complexes: TypeAlias = NDArray[np.complex128]
 
@@ -225,7 +225,7 @@ def correct_in(correct: Crowd, others: Crowd, block: Block, k: int, noise: Noise
     )
     first, second = np.split(np.arange(everyone.values.size), [correct.values.size])
     result = np.zeros(k + 1)
-    for rows in _rows(block, everyone):
+    for rows in rows_at_a_time(block.nodes.size, everyone.values.size):
         tilted = tilt(everyone, noise, block.nodes[rows], k + 0.5)
         scale = block.weights[rows] * np.exp(tilted.log_scale(everyone, k))
         middle = np.clip(np.rint(tilted.chance[:, first] @ correct.weights + correct.sure), 0, k)
@@ -260,7 +260,7 @@ def inclusion_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: i
     For an item at each site of the crowd, and for an item that surely exceeds: that is the mass of the block.
     """
     at_sites, mass = np.zeros(crowd.values.size), 0.0
-    for rows in _rows(block, crowd):
+    for rows in rows_at_a_time(block.nodes.size, crowd.values.size):
         tilted = tilt(crowd, noise, block.nodes[rows], k + 0.5)
         around = circle(tilted, crowd.weights, refinement, whole_law=False)
         transform = spectrum(tilted, crowd.weights, crowd.sure - k, around.angles)
@@ -274,17 +274,13 @@ def coefficients(crowd: Crowd, block: Block, number: int, noise: Noise, refineme
     """[w^number] prod q and [w^number] prod q sum f/q at the nodes of a block."""
     result = np.zeros((2, block.nodes.size))
     most = float(crowd.weights.sum() + crowd.sure)
-    for rows in _rows(block, crowd):
+    for rows in rows_at_a_time(block.nodes.size, crowd.values.size):
         tilted = tilt(crowd, noise, block.nodes[rows], min(max(number, 0.5), most - 0.5))
         around = circle(tilted, crowd.weights, refinement, whole_law=False)
         transform = spectrum(tilted, crowd.weights, crowd.sure - number, around.angles)
         terms = transform.product * around.shares * np.exp(tilted.log_scale(crowd, number))[:, None]
         result[:, rows] = terms.real.sum(axis=1), (terms * transform.densities).real.sum(axis=1)
     return result[0], result[1]
-
-
-def _rows(block: Block, crowd: Crowd) -> Iterator[slice]:
-    return rows_at_a_time(block.nodes.size, crowd.values.size)
 
 
 def rows_at_a_time(nodes: int, sites: int) -> Iterator[slice]:
@@ -303,29 +299,28 @@ class Items:
     values: Floats
     counts: Floats
     _eligible: Mask
-    _scores: Floats
+    _relative: Floats
     """Of all that can be chosen, in the caller's order."""
-    _reference: float
 
     @property
     def size(self) -> int:
         """How many items can be chosen at all."""
-        return self._scores.size
+        return self._relative.size
+
+    @property
+    def crowd(self) -> Crowd:
+        """All of them."""
+        return crowd_of(self.values, self.counts)
 
     def best(self, number: int) -> Floats:
         """At each value, how many of the ``number`` best items are there (ties in the caller's order)."""
         better = self.counts[::-1].cumsum()[::-1] - self.counts
         return np.clip(number - better, 0.0, self.counts)
 
-    def at_least(self, rank: int) -> Floats:
-        """At each value, how many items score at least what the item of this rank (from 1) scores."""
-        reached = self.counts[::-1].cumsum()[::-1] - self.counts < rank
-        return np.where(reached, self.counts, 0.0)
-
     def per_item(self, at_values: Floats) -> Floats:
         """A function of the values as a function of the items, 0 for those that cannot be chosen."""
         result = np.zeros(self._eligible.size)
-        result[self._eligible] = at_values[np.searchsorted(self.values, _relative(self._scores, self._reference))]
+        result[self._eligible] = at_values[np.searchsorted(self.values, self._relative)]
         return result
 
 
@@ -336,34 +331,10 @@ def items_of(s: Floats, reference_rank: int) -> Items:
     """
     eligible = s > -np.inf
     scores = s[eligible]
-    rising = np.sort(scores)
-    reference = float(rising[-min(reference_rank, scores.size)])
-    rising = _relative(rising, reference)
-    starts = np.flatnonzero(np.append(True, rising[1:] != rising[:-1]))
-    counts = np.diff(np.append(starts, rising.size))
-    return Items(rising[starts], counts.astype(np.float64), eligible, scores, reference)
-
-
-def _relative(scores: Floats, reference: float) -> Floats:
     with np.errstate(over="ignore"):
-        return np.clip(scores - reference, -_FAR, _FAR)
-
-
-def check_scaled_scores(s: Floats) -> Floats:
-    """``s`` as a one-dimensional float64 array with at least one finite entry, no NaN and no +inf."""
-    scores = np.asarray(s, dtype=np.float64)
-    if scores.ndim != 1 or np.isnan(scores).any() or (scores == np.inf).any():
-        raise ValueError("s must be a one-dimensional array of scaled scores, each finite or -inf")
-    if not (scores > -np.inf).any():
-        raise ValueError("s must contain at least one finite score")
-    return scores
-
-
-def check_k(k: int, s: Floats) -> int:
-    """``k`` as an integer from 1 to the number of finite scores."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= np.count_nonzero(s > -np.inf):
-        raise bad_value("$k must be an integer from 1 to the number of finite scores in s")
-    return int(k)
+        relative = np.clip(scores - np.sort(scores)[-min(reference_rank, scores.size)], -_FAR, _FAR)
+    values, counts = np.unique(relative, return_counts=True)
+    return Items(values, counts.astype(np.float64), eligible, relative)
 
 
 MOST_SETS = 100_000
@@ -373,7 +344,11 @@ ERROR = 1e-10
 
 LOWEST_LOG = -1e5
 """ln 0 for our purposes."""
-_CELLS = 1 << 22
+
+
+def apart(old: Floats, new: Floats) -> float:
+    """The largest difference."""
+    return float(np.abs(new - old).max())
 
 
 def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None) -> dict[tuple[int, ...], float]:
@@ -401,10 +376,9 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
     >>> {one: round(p, 4) for one, p in set_probabilities(np.array([1.5, 1.0, 0.0]), 1, EXPONENTIAL).items()}
     {(0,): 0.6303, (1,): 0.2807, (2,): 0.089}
     """
-    s = check_scaled_scores(s)
     able = np.flatnonzero(s > -np.inf)
     d = len(able)
-    sizes = [check_k(k, s)] if line is None else list(range(min(k, d) + 1))
+    sizes = [k] if line is None else range(min(k, d) + 1)
     if sum(math.comb(d, size) for size in sizes) > MOST_SETS:
         raise ValueError(f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead")
     if line is None and k == d:
@@ -412,24 +386,16 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
     sets = list(chain.from_iterable(combinations(range(d), size) for size in sizes))
     values = s[able] if line is not None else s[able] - np.sort(s[able])[d - 1 - k]
     levels = line_levels(values, k, noise, line) if line is not None else _loser_levels(values, k, noise)
-    inside = _indicator(sets, d)
+    inside = np.array([[float(i in one) for i in range(d)] for one in map(frozenset, sets)])
     full = np.array([len(one) == k for one in sets])
 
-    def evaluate(refinement: int) -> Floats:
-        total = np.zeros(len(sets))
-        for block in blocks([values, np.zeros(0 if line is None else 1)], levels, noise, refinement):
-            size = max(1, _CELLS // len(sets))
-            for start in range(0, block.nodes.size, size):
-                rows = slice(start, start + size)
-                total += block.weights[rows] @ _ending(block.nodes[rows], values, noise, line, inside, full)
-        return total
+    def density(z: Floats, _: Levels) -> Floats:
+        return _ending(z, values, noise, line, inside, full)
 
-    def is_settled(old: Floats, new: Floats) -> bool:
-        return float(np.abs(new - old).max()) <= ERROR and abs(float(new.sum()) - 1.0) <= 10 * ERROR
-
-    chances = np.clip(refine(evaluate, is_settled), 0.0, 1.0)
+    evaluate = by_nodes([values, np.zeros(0 if line is None else 1)], levels, noise, density, len(sets))
+    chances = refine(evaluate, lambda old, new: apart(old, new) <= ERROR and abs(new.sum() - 1.0) <= 10 * ERROR)
     named = (tuple(able[list(one)].tolist()) for one in sets)
-    return dict(zip(named, chances.tolist(), strict=True))
+    return dict(zip(named, np.clip(chances, 0.0, 1.0).tolist(), strict=True))
 
 
 def _ending(z: Floats, values: Floats, noise: Noise, line: float | None, inside: Floats, full: Floats) -> Floats:
@@ -462,13 +428,7 @@ def line_levels(values: Floats, k: int, noise: Noise, rate: float) -> Levels:
 
 
 def _loser_levels(values: Floats, k: int, noise: Noise) -> Levels:
-    items = items_of(values, k + 1)
-    return threshold_range(crowd_of(items.values, items.counts), k, noise)
-
-
-def _indicator(sets: Iterable[tuple[int, ...]], d: int) -> Floats:
-    """One row per set, 1 where an item is in it."""
-    return np.array([[float(i in one) for i in range(d)] for one in map(frozenset, sets)])
+    return threshold_range(items_of(values, k + 1).crowd, k, noise)
 
 
 _SETTLED = 1e-10
@@ -503,7 +463,7 @@ def winner_probabilities(s: Floats, noise: Noise) -> Floats:
     >>> winner_probabilities(np.array([1.5, 1.0, 0.0]), EXPONENTIAL).round(4).tolist()
     [0.6303, 0.2807, 0.089]
     """
-    items = items_of(check_scaled_scores(s), 1)
+    items = items_of(s, 1)
     if noise is GUMBEL:
         odds = np.exp(items.values)
         return items.per_item(odds / (odds @ items.counts))
@@ -532,23 +492,18 @@ def permute_and_flip(values: Floats, counts: Floats) -> Floats:
 
 def _by_level(items: Items, noise: Noise) -> Floats:
     """Int f(z - s_i) prod_{j != i} F(z - s_j) dz per value."""
-    crowd, nobody = crowd_of(items.values, items.counts), crowd_of(items.values, np.zeros_like(items.counts))
-    levels = separation_range(nobody, crowd, noise)
+    crowd, nobody = crowd_of(items.values, items.counts, count_above=False), crowd_of(items.values, 0.0 * items.counts)
+    levels, whole = separation_range(nobody, crowd, noise), _WHOLE * (1.0 + items.size / 10_000)
 
-    def evaluate(refinement: int) -> Floats:
-        near = gather(crowd, levels, noise, refinement, count_above=False)
-        result = np.zeros(near.crowd.values.size)
-        for block in blocks([near.crowd.values], levels, noise, refinement):
-            gathering = gather(near.crowd, block.levels, noise, refinement, count_above=False)
-            densities = highest_density(gathering.crowd, noise, block.nodes, np.log(block.weights))
-            result += gathering.spread(densities.sum(axis=0), 0.0)
-        return near.spread(result, 0.0)
+    def part(block: Block, _: int, seen: Sequence[Gathering]) -> Floats:
+        densities = highest_density(seen[0].crowd, noise, block.nodes, np.log(block.weights))
+        return np.append(seen[0].spread(densities.sum(axis=0), 0.0), 0.0)
 
-    def is_settled(previous: Floats, current: Floats) -> bool:
-        change = float(np.max(np.abs(current - previous) * items.counts))
-        return change <= _SETTLED and abs(float(current @ items.counts) - 1.0) <= _WHOLE * (1.0 + items.size / 10_000)
+    def is_settled(old: Floats, new: Floats) -> bool:
+        total = abs(float(new @ items.counts) - 1.0)
+        return apart(old * items.counts, new * items.counts) <= _SETTLED and total <= whole
 
-    return np.maximum(refine(evaluate, is_settled), 0.0)
+    return np.maximum(refine(by_blocks([crowd], levels, noise, part, spread=True), is_settled), 0.0)
 
 
 ONESHOT_LAW_ERROR = 1e-9
@@ -558,159 +513,9 @@ SMALLEST = 1e-290
 """Chances below this are sums of numbers that floats hold with few digits: nothing is relative to them."""
 
 
-def right_probability(s: Floats, k: int, noise: Noise) -> float:
-    """P[the set returned is right: its scores are the k largest scores], ties counting as equal.
-
-    With A the items above the k-th largest score, T those at it, B those below, and v = k - |A|, it is
-    ``C(|T|, v) Int S_A S_T^v d[F_T^(|T|-v) F_B]``. ERROR is relative here: tiny values are exact too.
-    """
-    items, k = _items_for(s, k)
-    if k == items.size:
-        return 1.0
-    inside = items.best(k)
-    lowest = np.flatnonzero(inside)[0]
-    log_sets = math.log(math.comb(int(items.counts[lowest]), int(inside[lowest])))
-    winners, losers = crowd_of(items.values, inside), crowd_of(items.values, items.counts - inside)
-    levels = separation_range(winners, losers, noise)
-
-    def evaluate(refinement: int) -> Floats:
-        near_winners = crowd_above(winners, levels, noise, refinement)
-        near_losers = crowd_below(losers, levels, noise, refinement)
-        total = 0.0
-        for block in blocks([near_winners.values, near_losers.values], levels, noise, refinement):
-            above = crowd_above(near_winners, block.levels, noise, refinement)
-            below = crowd_below(near_losers, block.levels, noise, refinement)
-            log_factor = log_sets + log_all_above(above, noise, block.nodes) + np.log(block.weights)
-            total += float((highest_density(below, noise, block.nodes, log_factor) @ below.weights).sum())
-        return np.array([total])
-
-    def is_settled(old: Floats, new: Floats) -> bool:
-        return abs(float(new[0] - old[0])) <= ONESHOT_LAW_ERROR * max(float(new[0]), SMALLEST)
-
-    return min(1.0, float(refine(evaluate, is_settled)[0]))
-
-
-def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> Floats:
-    """P[c of the items returned are correct], c = 0..k; an item is correct if it scores at least the k-th largest.
-
-    Or the largest of another rank, if it is given.
-
-    With alpha_c = [w^c] prod_A q and alpha'_c = [w^c] prod_A q sum_A f/q over the correct items A, and beta likewise
-    over the others, it is ``Int (alpha'_c beta_{k-c} + alpha_c beta'_{k-c}) dz``. Its sum is an error meter that costs
-    nothing: nodes are added until it is 1 to within ERROR.
-    """
-    items, k = _items_for(s, k)
-    if k == items.size:
-        return np.concatenate([np.zeros(k), [1.0]])
-    at_least = items.at_least(k if rank is None else rank)
-    correct, others = crowd_of(items.values, at_least), crowd_of(items.values, items.counts - at_least)
-    levels = threshold_range(crowd_of(items.values, items.counts), k, noise)
-
-    def evaluate(refinement: int) -> Floats:
-        near_correct = gather(correct, levels, noise, refinement).crowd
-        near_others = gather(others, levels, noise, refinement).crowd
-        result = np.zeros(k + 1)
-        for block in blocks([near_correct.values, near_others.values], levels, noise, refinement):
-            seen_correct = gather(near_correct, block.levels, noise, refinement).crowd
-            seen_others = gather(near_others, block.levels, noise, refinement).crowd
-            result += correct_in(seen_correct, seen_others, block, k, noise, refinement)
-        return result
-
-    def is_settled(old: Floats, new: Floats) -> bool:
-        return float(np.abs(new - old).max()) <= ONESHOT_LAW_ERROR and abs(float(new.sum()) - 1.0) <= ONESHOT_LAW_ERROR
-
-    return np.maximum(refine(evaluate, is_settled), 0.0)
-
-
-def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
-    """P[i is among the k items returned] for every i; they sum to k.
-
-    ``Int [w^(k-1)] prod_j q_j (p_i / q_i) (sum_j f_j / q_j - f_i / q_i) dz``. Nodes are added until the sum is k to
-    within k ERROR.
-    """
-    items, k = _items_for(s, k)
-    if k == items.size:
-        return items.per_item(np.ones_like(items.values))
-    crowd = crowd_of(items.values, items.counts)
-    levels = threshold_range(crowd, k, noise)
-
-    def evaluate(refinement: int) -> Floats:
-        near = gather(crowd, levels, noise, refinement)
-        result, mass = np.zeros(near.crowd.values.size), 0.0
-        for block in blocks([near.crowd.values], levels, noise, refinement):
-            gathering = gather(near.crowd, block.levels, noise, refinement)
-            at_sites, block_mass = inclusion_in(gathering.crowd, block, k, noise, refinement)
-            result += gathering.spread(at_sites, block_mass)
-            mass += block_mass
-        return near.spread(result, mass)
-
-    def is_settled(old: Floats, new: Floats) -> bool:
-        return (
-            float(np.abs(new - old).max()) <= ONESHOT_LAW_ERROR
-            and abs(float(new @ items.counts) - k) <= k * ONESHOT_LAW_ERROR
-        )
-
-    return items.per_item(np.clip(refine(evaluate, is_settled), 0.0, 1.0))
-
-
-def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> float:
-    """P[ranks 1 to ``head`` are all returned and no rank beyond ``reach`` is], for 0 <= head <= k <= reach.
-
-    With A the ranks up to head, B those beyond reach, T those between, and m = k - head, it is
-    ``Int S_A F_B {(sum_B f/F) [w^m] prod_T q + [w^m] prod_T q sum_T f/q} dz``.
-    """
-    items, k = _items_for(s, k)
-    if not 0 <= head <= k <= reach:
-        raise ValueError("head and reach must be ranks with 0 <= head <= k <= reach")
-    if k == items.size:
-        return 1.0
-    first, last = items.best(head), items.best(reach)
-    heads, middle = crowd_of(items.values, first), crowd_of(items.values, last - first)
-    tail = crowd_of(items.values, items.counts - last)
-    levels = threshold_range(crowd_of(items.values, items.counts), k, noise)
-
-    def evaluate(refinement: int) -> Floats:
-        near_heads = crowd_above(heads, levels, noise, refinement)
-        near_middle = gather(middle, levels, noise, refinement).crowd
-        near_tail = crowd_below(tail, levels, noise, refinement)
-        total = 0.0
-        for block in blocks([near_heads.values, near_middle.values, near_tail.values], levels, noise, refinement):
-            above = crowd_above(near_heads, block.levels, noise, refinement)
-            between = gather(near_middle, block.levels, noise, refinement).crowd
-            below = crowd_below(near_tail, block.levels, noise, refinement)
-            log_factor = log_all_above(above, noise, block.nodes) + np.log(block.weights)
-            loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.weights
-            loser_between = np.exp(log_factor + log_all_below(below, noise, block.nodes))
-            count, density = coefficients(between, block, k - head, noise, refinement)
-            total += float(loser_below @ count + loser_between @ density)
-        return np.array([total])
-
-    def is_settled(old: Floats, new: Floats) -> bool:
-        return abs(float(new[0] - old[0])) <= ONESHOT_LAW_ERROR
-
-    return float(np.clip(refine(evaluate, is_settled)[0], 0.0, 1.0))
-
-
-def quality(s: Floats, k: int, noise: Noise) -> Quality:
-    """P[right], P[great], P[good] and the expected recall, E[number correct] / k, of the set returned."""
-    great, good = ranks_within(np.sort(s)[::-1], k)
-    return quality_by(
-        lambda: right_probability(s, k, noise),
-        lambda: within_ranks(s, k, *great, noise),
-        lambda: within_ranks(s, k, *good, noise),
-        lambda: min(1.0, float(number_correct(s, k, noise) @ np.arange(k + 1)) / k),
-    )
-
-
-def _items_for(s: Floats, k: int) -> tuple[Items, int]:
-    scores = check_scaled_scores(s)
-    number = check_k(k, scores)
-    return items_of(scores, number + 1), number
-
-
 @dataclass(frozen=True, slots=True)
 class OneshotDistribution:
-    """The k largest s_i + N_i: how likely which of them are released, by the functions above."""
+    """The k largest s_i + N_i: how likely which of them are released."""
 
     s: Floats
     k: int
@@ -722,6 +527,10 @@ class OneshotDistribution:
         contest = Contest(values, k, scale, noise, kth_largest(values, k))
         return cls(np.where(values == -np.inf, -np.inf, contest.positions(values)), k, noise)
 
+    @property
+    def _items(self) -> Items:
+        return items_of(self.s, self.k + 1)
+
     def winners(self) -> Floats:
         """Return P[candidate i wins], of one winner."""
         return winner_probabilities(self.s, self.noise)
@@ -731,16 +540,107 @@ class OneshotDistribution:
         return set_probabilities(self.s, self.k, self.noise)
 
     def success(self) -> float:
-        return right_probability(self.s, self.k, self.noise)
+        """P[the set returned is right: its scores are the k largest scores], ties counting as equal.
 
-    def quality(self) -> Quality:
-        return quality(self.s, self.k, self.noise)
+        With A the items above the k-th largest score, T those at it, B those below, and v = k - |A|, it is
+        ``C(|T|, v) Int S_A S_T^v d[F_T^(|T|-v) F_B]``. ERROR is relative here: tiny values are exact too.
+        """
+        items, noise = self._items, self.noise
+        if self.k == items.size:
+            return 1.0
+        inside = items.best(self.k)
+        lowest = np.flatnonzero(inside)[0]
+        log_sets = math.log(math.comb(int(items.counts[lowest]), int(inside[lowest])))
+        winners = crowd_of(items.values, inside, drop_below=False)
+        losers = crowd_of(items.values, items.counts - inside, count_above=False)
 
-    def number_correct(self) -> Floats:
-        return number_correct(self.s, self.k, self.noise)
+        def part(block: Block, _: int, seen: Sequence[Gathering]) -> float:
+            above, below = (one.crowd for one in seen)
+            log_factor = log_sets + log_all_above(above, noise, block.nodes) + np.log(block.weights)
+            return float((highest_density(below, noise, block.nodes, log_factor) @ below.weights).sum())
+
+        evaluate = by_blocks([winners, losers], separation_range(winners, losers, noise), noise, part)
+        chance = refine(evaluate, lambda old, new: apart(old, new) <= ONESHOT_LAW_ERROR * max(new[0], SMALLEST))
+        return min(1.0, float(chance[0]))
+
+    def number_correct(self, rank: int | None = None) -> Floats:
+        """P[c of the items returned are correct], c = 0..k: those that score at least the k-th largest.
+
+        Or the largest of another rank, if it is given.
+
+        With alpha_c = [w^c] prod_A q and alpha'_c = [w^c] prod_A q sum_A f/q over the correct items A, and beta
+        likewise over the others, it is ``Int (alpha'_c beta_{k-c} + alpha_c beta'_{k-c}) dz``. Its sum is an error
+        meter that costs nothing: nodes are added until it is 1 to within ERROR.
+        """
+        items, k, noise = self._items, self.k, self.noise
+        if k == items.size:
+            return np.concatenate([np.zeros(k), [1.0]])
+        inside = items.best(k if rank is None else rank)
+        correct = crowd_of(items.values, np.where(inside > 0, items.counts, 0.0))
+        others = crowd_of(items.values, np.where(inside > 0, 0.0, items.counts))
+
+        def part(block: Block, refinement: int, seen: Sequence[Gathering]) -> Floats:
+            return correct_in(seen[0].crowd, seen[1].crowd, block, k, noise, refinement)
+
+        def is_settled(old: Floats, new: Floats) -> bool:
+            return max(apart(old, new), abs(float(new.sum()) - 1.0)) <= ONESHOT_LAW_ERROR
+
+        evaluate = by_blocks([correct, others], threshold_range(items.crowd, k, noise), noise, part)
+        return np.maximum(refine(evaluate, is_settled), 0.0)
 
     def inclusion(self) -> Floats:
-        return inclusion_probabilities(self.s, self.k, self.noise)
+        """P[i is among the k items returned] for every i; they sum to k.
+
+        ``Int [w^(k-1)] prod_j q_j (p_i / q_i) (sum_j f_j / q_j - f_i / q_i) dz``. Nodes are added until the sum is k to
+        within k ERROR.
+        """
+        items, k, noise = self._items, self.k, self.noise
+        if k == items.size:
+            return items.per_item(np.ones_like(items.values))
+
+        def part(block: Block, refinement: int, seen: Sequence[Gathering]) -> Floats:
+            at_sites, mass = inclusion_in(seen[0].crowd, block, k, noise, refinement)
+            return np.append(seen[0].spread(at_sites, mass), mass)
+
+        def is_settled(old: Floats, new: Floats) -> bool:
+            return max(apart(old, new), abs(float(new @ items.counts) / k - 1.0)) <= ONESHOT_LAW_ERROR
+
+        evaluate = by_blocks([items.crowd], threshold_range(items.crowd, k, noise), noise, part, spread=True)
+        return items.per_item(np.clip(refine(evaluate, is_settled), 0.0, 1.0))
+
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to ``head`` are all returned and no rank beyond ``reach`` is], for 0 <= head <= k <= reach.
+
+        With A the ranks up to head, B those beyond reach, T those between, and m = k - head, it is
+        ``Int S_A F_B {(sum_B f/F) [w^m] prod_T q + [w^m] prod_T q sum_T f/q} dz``.
+        """
+        items, k, noise = self._items, self.k, self.noise
+        if k == items.size:
+            return 1.0
+        first, last = items.best(head), items.best(reach)
+        heads, middle = crowd_of(items.values, first, drop_below=False), crowd_of(items.values, last - first)
+        tail = crowd_of(items.values, items.counts - last, count_above=False)
+
+        def part(block: Block, refinement: int, seen: Sequence[Gathering]) -> float:
+            above, between, below = (one.crowd for one in seen)
+            log_factor = log_all_above(above, noise, block.nodes) + np.log(block.weights)
+            loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.weights
+            loser_between = np.exp(log_factor + log_all_below(below, noise, block.nodes))
+            count, density = coefficients(between, block, k - head, noise, refinement)
+            return float(loser_below @ count + loser_between @ density)
+
+        evaluate = by_blocks([heads, middle, tail], threshold_range(items.crowd, k, noise), noise, part)
+        return float(np.clip(refine(evaluate, lambda old, new: apart(old, new) <= ONESHOT_LAW_ERROR)[0], 0.0, 1.0))
+
+    def quality(self) -> Quality:
+        """P[right], P[great], P[good] and the expected recall, E[number correct] / k, of the set returned."""
+        great, good = ranks_within(np.sort(self.s)[::-1], self.k)
+        return quality_by(
+            self.success,
+            lambda: self.within(*great),
+            lambda: self.within(*good),
+            lambda: min(1.0, float(self.number_correct() @ np.arange(self.k + 1)) / self.k),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -765,8 +665,7 @@ class WinnerDistribution:
 
 def noisy_race(mechanism: NoisyRace[Any], scores: Scores) -> OneshotDistribution:
     """Return the distribution of who is released: gaps and values change nothing of it."""
-    noise, scale = mechanism._noise_for(scores)
-    return OneshotDistribution.of(scores.values, mechanism._winners, scale, noise)
+    return OneshotDistribution.of(scores.values, mechanism._winners, mechanism._scale(scores), mechanism._kind)
 
 
 def noisy_max(mechanism: NoisyMax, scores: Scores) -> OneshotDistribution | WinnerDistribution:
@@ -787,7 +686,13 @@ def exponential_with_gap(mechanism: ExponentialWithGap, scores: Scores) -> Winne
     return WinnerDistribution(chances, scores.values == scores.values.max())
 
 
+def measured_set(mechanism: MeasuredSet, scores: Scores) -> Any:
+    """Return the distribution of the set: measuring changes nothing of who is named."""
+    return distribution(mechanism._parts(scores.public).selection, scores)
+
+
 DISTRIBUTIONS: dict[str, Any] = {
+    "MeasuredSet": measured_set,
     "NoisyRace": noisy_race,
     "NoisyMax": noisy_max,
     "ExponentialWithGap": exponential_with_gap,

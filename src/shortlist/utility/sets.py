@@ -17,9 +17,8 @@ from shortlist.exact.subsets import Cells, Classes, Ranking, log_choose, log_run
 from shortlist.mechanisms.sets import negate
 from shortlist.sampling.sets import Switch, round_up
 from shortlist.scores import Scores
-from shortlist.utility import Quality, quality_by, ranks_within
-from shortlist.utility.race import OneshotDistribution, winner_probabilities, within_ranks
-from shortlist.utility.race import number_correct as number_correct_of_race
+from shortlist.utility import GuardedDistribution, Quality, quality_by, ranks_within
+from shortlist.utility.race import OneshotDistribution, winner_probabilities
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.sets import CanonicalTopK, GuardedRace, GuardedTopK
@@ -223,13 +222,17 @@ class SubsetDistribution:
         return sum(self.success_bounds()) / 2
 
     def quality(self) -> Quality:
-        return quality(self.ranking, self.noise)
+        return self._by_class().quality()
 
     def number_correct(self) -> Floats:
-        return number_correct(self.ranking, self.noise)
+        return self._by_class().number_correct()
 
     def inclusion(self) -> Floats:
-        return inclusion_probabilities(self.ranking, self.noise, len(self.scores))
+        return self._by_class().inclusion()
+
+    def _by_class(self) -> SetDistribution:
+        ranking = self.ranking
+        return SetDistribution(ranking, chances(ranking.classes(), self.noise, cuts_of(ranking)), len(self.scores))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +271,6 @@ def success_bounds(ranking: Ranking, noise: Noise) -> tuple[float, float]:
     return math.exp(min(sets + lower, 0.0)), math.exp(min(sets + upper, 0.0))
 
 
-def quality(ranking: Ranking, noise: Noise) -> Quality:
-    """P[top], P[great], P[good] and the expected recall."""
-    return quality_of(ranking, chances(ranking.classes(), noise, cuts_of(ranking)))
-
-
 def cuts_of(ranking: Ranking) -> tuple[int, ...]:
     """Where the law must be cut for `quality_of`: at the end of a tie, and at the ranks of great and good."""
     k = ranking.k
@@ -280,85 +278,85 @@ def cuts_of(ranking: Ranking) -> tuple[int, ...]:
     return ranks_of_ties(ranking)[1], great[1] - k, good[1] - k
 
 
-def right_of(ranking: Ranking, law: Chances) -> float:
-    """P[the set is a true top k]: all right sets have the loss of the top k, hence its chance."""
-    return math.exp(min(log_right_sets(ranking) + law.top, 0.0))
+@dataclass(frozen=True, slots=True)
+class SetDistribution:
+    """How good a set is, by a law of the class that wins, which may leave some chance to no class at all."""
 
+    ranking: Ranking
+    law: Chances
+    """Cut by `cuts_of`."""
+    size: int
+    """How many candidates there are, with those that are not ranked."""
 
-def quality_of(ranking: Ranking, law: Chances) -> Quality:
-    """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, outside = ranking.k, ranks_of_ties(ranking)[1]
-    great, good = ranks_within(ranking.scores, k)
-    i, first, chance, top = law.i, law.cells.first, np.exp(law.cell), math.exp(law.top)
+    def success(self) -> float:
+        """P[the set is a true top k]: all right sets have the loss of the top k, hence its chance."""
+        return math.exp(min(log_right_sets(self.ranking) + self.law.top, 0.0))
 
-    def within(head: int, reach: int) -> float:
-        return min(1.0, top + float(chance[(i <= k - 1 - head) & (first < reach - k)].sum()))
+    def quality(self) -> Quality:
+        """P[top], P[great], P[good] and the expected recall."""
+        ranking, law = self.ranking, self.law
+        k, outside = ranking.k, ranks_of_ties(ranking)[1]
+        great, good = ranks_within(ranking.scores, k)
+        i, first, chance, top = law.i, law.cells.first, np.exp(law.cell), math.exp(law.top)
 
-    some_wrong = k - 1 - i + (i + outside) * _share(law)
-    correct = np.where(first < outside, k, some_wrong)
-    recall = min(1.0, top + float(chance @ correct) / k)
-    return Quality(right_of(ranking, law), within(*great), within(*good), recall)
+        def within(head: int, reach: int) -> float:
+            return min(1.0, top + float(chance[(i <= k - 1 - head) & (first < reach - k)].sum()))
 
+        some_wrong = k - 1 - i + (i + outside) * _share(law)
+        correct = np.where(first < outside, k, some_wrong)
+        recall = min(1.0, top + float(chance @ correct) / k)
+        return Quality(self.success(), within(*great), within(*good), recall)
 
-def number_correct(ranking: Ranking, noise: Noise) -> Floats:
-    """P[c of the items returned are correct], c = 0..k; an item is correct if it scores at least the k-th largest.
+    def number_correct(self) -> Floats:
+        """P[c of the items returned are correct], c = 0..k; an item is correct if it scores at least the k-th largest.
 
-    Of class (i, j) with j below the number T of tied ranks beyond k, all are. Otherwise k - 1 - i + r are, in
-    C(i + T, r) C(j - T, i - r) of its subsets; the sum of that over a cell is a hockey stick again.
-    """
-    return number_correct_of(ranking, chances(ranking.classes(), noise, cuts_of(ranking)))
+        Of class (i, j) with j below the number T of tied ranks beyond k, all are. Otherwise k - 1 - i + r are, in
+        C(i + T, r) C(j - T, i - r) of its subsets; the sum of that over a cell is a hockey stick again.
+        """
+        law = self.law
+        k, outside = self.ranking.k, ranks_of_ties(self.ranking)[1]
+        chance, wrong = np.exp(law.cell), law.cells.first >= outside
+        result = np.zeros(k + 1)
+        result[k] = math.exp(law.top) + chance[~wrong].sum()
+        some = np.flatnonzero(wrong & (chance > RARE_CELLS / len(chance)))
+        i, first, last = law.i[some], law.cells.first[some] - outside, law.cells.last[some] - outside
+        each = law.cell[some] - _log_size(i, law.cells.first[some], law.cells.last[some])
+        # a hypergeometric count of i draws is more than 4.8 sqrt(i) from its mean with a chance below 2 e^-46
+        reach = 4.8 * np.sqrt(i) + 1
+        good = i * (i + outside)
+        least = np.clip(np.floor(good / np.maximum(i + outside + last, 1) - reach), 0, i).astype(np.int64)
+        most = np.clip(np.ceil(good / np.maximum(i + outside + first, 1) + reach), 0, i).astype(np.int64)
+        for part in _blocks(most - least + 1):
+            cell = np.repeat(part, (most - least + 1)[part])
+            right = _ramp(least[part], (most - least + 1)[part])
+            left = i[cell] - right
+            start, end = np.maximum(first[cell], left) - left, last[cell] - left
+            fits = end >= 0
+            cell, right, left, start, end = (one[fits] for one in (cell, right, left, start, end))
+            logs = log_choose(right, i[cell] + outside - right) + _log_size(left, start, end) + each[cell]
+            result += np.bincount(k - 1 - i[cell] + right, np.exp(logs), minlength=k + 1)
+        return result
 
+    def inclusion(self) -> Floats:
+        """P[candidate is returned], in the caller's order; 0 for those not ranked.
 
-def number_correct_of(ranking: Ranking, law: Chances) -> Floats:
-    """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, outside = ranking.k, ranks_of_ties(ranking)[1]
-    chance, wrong = np.exp(law.cell), law.cells.first >= outside
-    result = np.zeros(k + 1)
-    result[k] = math.exp(law.top) + chance[~wrong].sum()
-    some = np.flatnonzero(wrong & (chance > RARE_CELLS / len(chance)))
-    i, first, last = law.i[some], law.cells.first[some] - outside, law.cells.last[some] - outside
-    each = law.cell[some] - _log_size(i, law.cells.first[some], law.cells.last[some])
-    # a hypergeometric count of i draws is more than 4.8 sqrt(i) from its mean with a chance below 2 e^-46
-    reach = 4.8 * np.sqrt(i) + 1
-    good = i * (i + outside)
-    least = np.clip(np.floor(good / np.maximum(i + outside + last, 1) - reach), 0, i).astype(np.int64)
-    most = np.clip(np.ceil(good / np.maximum(i + outside + first, 1) + reach), 0, i).astype(np.int64)
-    for part in _blocks(most - least + 1):
-        cell = np.repeat(part, (most - least + 1)[part])
-        right = _ramp(least[part], (most - least + 1)[part])
-        left = i[cell] - right
-        start, end = np.maximum(first[cell], left) - left, last[cell] - left
-        fits = end >= 0
-        cell, right, left, start, end = (one[fits] for one in (cell, right, left, start, end))
-        logs = log_choose(right, i[cell] + outside - right) + _log_size(left, start, end) + each[cell]
-        result += np.bincount(k - 1 - i[cell] + right, np.exp(logs), minlength=k + 1)
-    return result
-
-
-def inclusion_probabilities(ranking: Ranking, noise: Noise, d: int) -> Floats:
-    """P[candidate is returned] for each of the d candidates in the caller's order; 0 for those not ranked.
-
-    Tied candidates have the same. Of a run of equal scores the number returned is expected, and shared.
-    """
-    return inclusion_of(ranking, chances(ranking.classes(), noise), d)
-
-
-def inclusion_of(ranking: Ranking, law: Chances, d: int) -> Floats:
-    """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, classes = ranking.k, law.classes
-    chance, top = np.exp(law.cell), math.exp(law.top)
-    by_row = np.bincount(law.cells.row, chance, minlength=k)
-    between = np.bincount(law.cells.row, chance * _share(law), minlength=k)
-    below, above = np.cumsum(by_row) - by_row, np.cumsum(between[::-1])[::-1] - between
-    result = np.zeros(d)
-    result[ranking.order[:k]] = (top + below + above)[::-1]
-    run = np.append(0, np.cumsum(np.diff(cast(Floats, classes.fall)) > 0))
-    starts = np.flatnonzero(np.append(1, np.diff(run)))
-    lengths = np.diff(np.append(starts, len(run)))
-    members, later = _by_run(law, run, starts, lengths)
-    expected = members / lengths + (np.cumsum(later[::-1])[::-1] - later)
-    result[ranking.order[k:]] = expected[run]
-    return np.clip(result, 0.0, 1.0)
+        Tied candidates have the same. Of a run of equal scores the number returned is expected, and shared.
+        """
+        ranking, law = self.ranking, self.law
+        k, classes = ranking.k, law.classes
+        chance, top = np.exp(law.cell), math.exp(law.top)
+        by_row = np.bincount(law.cells.row, chance, minlength=k)
+        between = np.bincount(law.cells.row, chance * _share(law), minlength=k)
+        below, above = np.cumsum(by_row) - by_row, np.cumsum(between[::-1])[::-1] - between
+        result = np.zeros(self.size)
+        result[ranking.order[:k]] = (top + below + above)[::-1]
+        run = np.append(0, np.cumsum(np.diff(cast(Floats, classes.fall)) > 0))
+        starts = np.flatnonzero(np.append(1, np.diff(run)))
+        lengths = np.diff(np.append(starts, len(run)))
+        members, later = _by_run(law, run, starts, lengths)
+        expected = members / lengths + (np.cumsum(later[::-1])[::-1] - later)
+        result[ranking.order[k:]] = expected[run]
+        return np.clip(result, 0.0, 1.0)
 
 
 def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tuple[Floats, Floats]:
@@ -367,13 +365,14 @@ def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tu
     some = np.flatnonzero(np.exp(law.cell) > RARE_CELLS / len(law.cell))
     i, first, last = law.i[some], law.cells.first[some], law.cells.last[some]
     counts = run[last] - run[first] + 1
-    loss_free = law.cell[some] - _log_size(i, first, last) + _middle(cast(Floats, law.classes.fall), first, last)
+    fall = cast(Floats, law.classes.fall)
+    loss_free = law.cell[some] - _log_size(i, first, last) + 0.5 * (fall[first] + fall[last])
     for part in _blocks(counts):
         cell = np.repeat(part, counts[part])
         at = _ramp(run[first[part]], counts[part])
         a, b, row = np.maximum(starts[at], first[cell]), np.minimum(starts[at] + lengths[at] - 1, last[cell]), i[cell]
         size = _log_size(row, a, b)
-        chance = np.exp(loss_free[cell] - law.classes.fall[a] + size)
+        chance = np.exp(loss_free[cell] - fall[a] + size)
         share = _ratio(row - 1, a, b, size, row > 0)
         before = row * _ratio(row, np.maximum(a - 1, 0), np.maximum(b - 1, 0), size, b > 0) - starts[at] * share
         members += np.bincount(at, chance * (1.0 + np.where(lengths[at] == 1, 0.0, before)), minlength=len(starts))
@@ -411,10 +410,6 @@ def _share(law: Chances) -> Floats:
     return _ratio(i - 1, first, last, _log_size(i, first, last), i > 0)
 
 
-def _middle(fall: Floats, first: Indices, last: Indices) -> Floats:
-    return 0.5 * (fall[first] + fall[last])
-
-
 def _blocks(counts: Indices) -> list[Indices]:
     """Positions in blocks whose counts add up to about CHUNK."""
     block = (np.cumsum(counts) - counts) // CHUNK
@@ -428,8 +423,6 @@ def _ramp(starts: Indices, counts: Indices) -> Indices:
     return ramp
 
 
-NEVER = 1e-10
-"""A guard that wins with less chance is left out: a hundredth of what laws are exact to."""
 PANELS = 40
 """Panels of one nat below the end of the integrals: what lies below them is less than e^-40."""
 
@@ -464,16 +457,6 @@ def _log_panels(end: float) -> tuple[Floats, Floats]:
     return (middles[:, None] + node / 2).ravel(), np.tile(weight / 2, PANELS)
 
 
-def mix(race: Quality, guard: float, fallback: Quality) -> Quality:
-    """What the race gives, and what follows if the guard wins."""
-    return Quality(*(getattr(race, name) + guard * getattr(fallback, name) for name in Quality.__slots__))
-
-
-def matters(guard: float) -> bool:
-    """Whether the guard is likely enough to ask what follows: without it a chance is less by at most as much."""
-    return guard > NEVER
-
-
 @dataclass(frozen=True, slots=True)
 class Leftovers:
     """What is left of d candidates when one-shot picks k of them, by their negated scores: d - k."""
@@ -485,16 +468,18 @@ class Leftovers:
     def k(self) -> int:
         return len(self.gone.s) - self.gone.k
 
+    def success(self) -> float:
+        return self.gone.success()
+
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the k that are left."""
-        s, losers, noise = self.gone.s, self.gone.k, self.gone.noise
-        d, (great, good) = len(s), ranks_within(np.sort(s), self.k)
+        d, (great, good) = len(self.gone.s), ranks_within(np.sort(self.gone.s), self.k)
 
         def within(head: int, reach: int) -> float:
-            return within_ranks(s, losers, max(d - reach, 0), d - head, noise)
+            return self.gone.within(max(d - reach, 0), d - head)
 
         return quality_by(
-            self.gone.success,
+            self.success,
             lambda: within(*great),
             lambda: within(*good),
             lambda: min(1.0, float(self.inclusion()[~self._wrong()].sum()) / self.k),
@@ -506,9 +491,7 @@ class Leftovers:
         if not wrong:
             result[self.k] = 1.0
             return result
-        gone = number_correct_of_race(
-            self.gone.s, self.gone.k, self.gone.noise, wrong
-        )  # how many wrong ones were picked
+        gone = self.gone.number_correct(wrong)  # how many wrong ones were picked
         picked = np.arange(max(wrong - self.k, 0), min(wrong, self.gone.k) + 1)
         result[self.k - wrong + picked] = gone[picked]
         return result
@@ -523,73 +506,29 @@ class Leftovers:
         return wrong
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedSetDistribution:
-    """How good what a guarded race gives is: the race by its classes, and one-shot if the guard wins."""
+def guarded_set(run: GuardedRace, size: int) -> GuardedDistribution:
+    """How good what a guarded race gives is: the race by its classes, and one-shot if the guard wins.
 
-    run: GuardedRace
-    size: int
-    """How many candidates the caller has, with those that are never chosen."""
+    Where the losers are picked, it is seen from the winners: mirrored, the classes are the same with i and j exchanged.
+    """
+    guard, fallback, picked = run.guard, run.fallback, run.guard.ranking
+    ranking = picked
+    if run.mirrored:
+        rate = picked.inner + picked.outer
+        k = len(run.finite) - picked.k
+        ranking = rank_scores(negate(run.finite), k, rate, picked.outer / rate, gap_aware=True)
+    classes, cuts = ranking.classes(), cuts_of(ranking)
+    if isinstance(guard, Switch):
+        law, chance = chances_with_switch(classes, (guard.low + guard.high) / 2, cuts)
+    else:
+        law, chance = chances_with_guard(classes, (guard.low + guard.high) / 2, float(guard.a), cuts)
 
-    def success(self) -> float:
-        """P[the set is right]: it is right for the winners iff it is for the losers."""
-        ranking = self.run.guard.ranking
-        law, guard = self.chances(ranking)
-        right = right_of(ranking, law)
-        return right + guard * self._one_shot.success() if matters(guard) else right
+    def one_shot() -> OneshotDistribution | Leftovers:
+        gone = OneshotDistribution.of(run.finite, picked.k, fallback.scale, fallback.noise)
+        return Leftovers(gone) if run.mirrored else gone
 
-    def quality(self) -> Quality:
-        """Of the items kept: the race by its classes, and one-shot if the guard wins."""
-        ranking = self._winners()
-        law, guard = self.chances(ranking)
-        race = quality_of(ranking, law)
-        return mix(race, guard, self._fallback.quality()) if matters(guard) else race
-
-    def number_correct(self) -> Floats:
-        """P[c of the items kept are correct], c = 0..k."""
-        ranking = self._winners()
-        law, guard = self.chances(ranking)
-        return number_correct_of(ranking, law) + guard * self._fallback.number_correct()
-
-    def inclusion(self) -> Floats:
-        """P[candidate is kept], for every candidate of the caller."""
-        ranking, result = self._winners(), np.zeros(self.size)
-        law, guard = self.chances(ranking)
-        race = inclusion_of(ranking, law, len(self.run.chosen))
-        result[self.run.chosen] = race + guard * self._fallback.inclusion() if matters(guard) else race
-        return result
-
-    @property
-    def guard(self) -> float:
-        """P[the guard wins]."""
-        return self.chances(self.run.guard.ranking)[1]
-
-    def chances(self, ranking: Ranking) -> tuple[Chances, float]:
-        """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
-        guard, classes, cuts = self.run.guard, ranking.classes(), cuts_of(ranking)
-        if isinstance(guard, Switch):
-            return chances_with_switch(classes, (guard.low + guard.high) / 2, cuts)
-        low, high = guard.bounds(fine=True)
-        return chances_with_guard(classes, (low + high) / 2, float(guard.a), cuts)
-
-    def _winners(self) -> Ranking:
-        """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""
-        ranking = self.run.guard.ranking
-        if not self.run.mirrored:
-            return ranking
-        k, rate = len(self.run.finite) - ranking.k, ranking.inner + ranking.outer
-        return rank_scores(negate(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
-
-    @property
-    def _one_shot(self) -> OneshotDistribution:
-        """The law of those whom one-shot picks, if the guard wins."""
-        fallback = self.run.fallback
-        return OneshotDistribution.of(self.run.finite, self.run.guard.ranking.k, fallback.scale, fallback.noise)
-
-    @property
-    def _fallback(self) -> OneshotDistribution | Leftovers:
-        """The law of the items that are kept then: those that it picks, or the others where it picks the losers."""
-        return Leftovers(self._one_shot) if self.run.mirrored else self._one_shot
+    race = SetDistribution(ranking, law, len(run.chosen))
+    return GuardedDistribution(race, chance, one_shot, run.chosen, size)
 
 
 def canonical(mechanism: CanonicalTopK, scores: Scores) -> SubsetDistribution | EveryoneDistribution:
@@ -601,10 +540,10 @@ def canonical(mechanism: CanonicalTopK, scores: Scores) -> SubsetDistribution | 
 
 def set_with_guard(
     mechanism: GuardedTopK, scores: Scores
-) -> GuardedSetDistribution | SubsetDistribution | EveryoneDistribution:
+) -> GuardedDistribution | SubsetDistribution | EveryoneDistribution:
     """Return the distribution of the set; without a guard it is that of canonical top-k."""
     run = mechanism._run(scores)
-    return canonical(mechanism._canonical, scores) if run is None else GuardedSetDistribution(run, len(scores))
+    return canonical(mechanism._canonical, scores) if run is None else guarded_set(run, len(scores))
 
 
 DISTRIBUTIONS: dict[str, Any] = {"CanonicalTopK": canonical, "GuardedTopK": set_with_guard}

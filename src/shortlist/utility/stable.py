@@ -32,7 +32,7 @@ def large_gap(mechanism: LargeGap | StableTopK, scores: Scores) -> WinnerDistrib
     aims = [None if r is None else (ranking[j] - ranking[j + 1] + r) / scale for j, r in enumerate(shifts)]
     top = max(one for one in aims if one is not None)
     places = np.array([-np.inf if one is None else to_float(one - top) for one in aims])
-    return WinnerDistribution(winner_probabilities(places, mechanism._noise), np.array([one == top for one in aims]))
+    return WinnerDistribution(winner_probabilities(places, mechanism._noise[0]), np.array([one == top for one in aims]))
 
 
 @dataclass(frozen=True, slots=True)

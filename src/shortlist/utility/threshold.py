@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,10 @@ from shortlist.exact.reals import Contest, to_float
 from shortlist.sampling.thresholds import Rules
 from shortlist.scores import Scores
 from shortlist.utility import Quality, quadrature, ranks_within
-from shortlist.utility.race import ERROR, line_law, line_levels, set_probabilities
+from shortlist.utility.race import ERROR, apart, line_law, line_levels, set_probabilities
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.threshold import HybridSparseVector, HybridTopK, SparseVector
-
-_CELLS = 1 << 22
-"""About so many numbers are held at once."""
 
 Counted = tuple[Floats, Floats]
 """Per level, the chances of 0, 1, .. items above; and those with one more item at the level, times its density."""
@@ -127,14 +125,11 @@ class LineRace:
     def _chance(self, heads: Mask, tail: Mask, fewest: int = 0) -> float:
         """P[every head is named, nobody of the tail, and at least so many items in all]."""
         able, noise, leading = self._able, self.noise, int(np.count_nonzero(heads))
-        everyone = [_crowd(able[heads]), _crowd(able[tail])]
+        everyone = _crowd(able[heads], drop_below=False), _crowd(able[tail], count_above=False)
         middle, room, lowest = np.sort(able[~(heads | tail)]), self.k - leading, max(0, fewest - leading)
 
         def density(z: Floats, levels: quadrature.Levels) -> Floats:
-            ahead, behind = (
-                quadrature.crowd_above(everyone[0], levels, noise, 2),
-                quadrature.crowd_below(everyone[1], levels, noise, 2),
-            )
+            ahead, behind = (quadrature.gather(one, levels, noise, 2).crowd for one in everyone)
             log_line, log_density = line_law(z, noise, self.rate)
             inside, below = quadrature.log_all_above(ahead, noise, z), quadrature.log_all_below(behind, noise, z)
             number, ending = self._counts(z, *_near(middle, levels, noise), room)
@@ -166,7 +161,7 @@ class LineRace:
 
         The others are those of smaller values, those of larger ones, and the rest of its own.
         """
-        low, high = _find_undecided(values, counts, levels, self.noise)
+        low, high = quadrature.slice_in_doubt(quadrature.Crowd(values, counts.astype(float)), levels, self.noise)
         sure, most, result = int(counts[high:].sum()), self.k - 1, np.zeros((z.size, len(values)))
         log_line, log_density = line_law(z, self.noise, self.rate)
         by_line, by_item = np.exp(log_density)[:, None], np.exp(log_line)[:, None]
@@ -187,38 +182,20 @@ class LineRace:
 
     def _integral(self, density: Callable[[Floats, quadrature.Levels], Floats], width: int = 1) -> Floats:
         """Over all levels at which a list may end."""
-        able = self._able
-        levels = line_levels(able, self.k, self.noise, self.rate)
-        size = max(1, _CELLS // width)
-
-        def evaluate(refinement: int) -> Floats:
-            total: Floats = np.zeros(1)
-            for block in quadrature.blocks([able, np.zeros(1)], levels, self.noise, refinement):
-                for start in range(0, block.nodes.size, size):
-                    rows = slice(start, start + size)
-                    total = total + block.weights[rows] @ density(block.nodes[rows], block.levels)
-            return total
-
-        return quadrature.refine(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+        levels = line_levels(self._able, self.k, self.noise, self.rate)
+        evaluate = quadrature.by_nodes([self._able, np.zeros(1)], levels, self.noise, density, width)
+        return quadrature.refine(evaluate, lambda old, new: apart(old, new) <= ERROR)
 
 
-def _crowd(values: Floats) -> quadrature.Crowd:
+def _crowd(values: Floats, **decided: bool) -> quadrature.Crowd:
     distinct, counts = np.unique(values, return_counts=True)
-    return quadrature.crowd_of(distinct, counts.astype(np.float64))
+    return quadrature.Crowd(distinct, counts.astype(np.float64), **decided)
 
 
 def _near(values: Floats, levels: quadrature.Levels, noise: Noise) -> tuple[Floats, int]:
     """(the increasing values that may be on either side of a level, how many are surely above all of them)."""
-    low, high = _find_undecided(values, np.ones(len(values), np.int64), levels, noise)
+    low, high = quadrature.slice_in_doubt(quadrature.Crowd(values, np.ones(len(values))), levels, noise)
     return values[low:high], len(values) - high
-
-
-def _find_undecided(values: Floats, counts: Indices, levels: quadrature.Levels, noise: Noise) -> tuple[int, int]:
-    """The slice of increasing values that may be on either side; a chance of DECIDED_CHANCE is given up on each."""
-    exceed = np.cumsum(counts * np.exp(noise.log_survival(levels[0] - values)))
-    fail = np.cumsum((counts * np.exp(noise.log_cdf(levels[1] - values)))[::-1])
-    low = int(np.searchsorted(exceed, quadrature.DECIDED_CHANCE))
-    return low, max(low, len(values) - int(np.searchsorted(fail, quadrature.DECIDED_CHANCE)))
 
 
 def _one_more(number: Floats, above: Floats, below: Floats) -> Floats:
@@ -286,29 +263,15 @@ class AnswerDistribution:
 
     def sets(self) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers]: "below", or the name of the test that was passed; cut where the run stops."""
-        if self._number() > MOST_PATTERNS:
+        names = [names for names, _ in islice(self._walk(np.zeros(1)), MOST_PATTERNS + 1)]
+        if len(names) > MOST_PATTERNS:
             raise ValueError(f"there are more than {MOST_PATTERNS:,} sequences of answers: ask fewer questions")
-        names = [names for names, _ in self._walk(np.zeros(1))]
 
         def conditional(z: Floats) -> Floats:
             return np.column_stack([chance for _, chance in self._walk(z)])
 
         chances = np.clip(self._mean(conditional), 0.0, 1.0)
         return dict(zip(names, chances.tolist(), strict=True))
-
-    def _number(self) -> int:
-        """How many sequences there are."""
-        open_, ended = {0: 1}, 0
-        for _ in self.questions:
-            after = dict(open_)
-            for spent, ways in open_.items():
-                for cost in self.rules.weights:
-                    if spent + cost >= self.rules.enough:
-                        ended += ways
-                    else:
-                        after[spent + cost] = after.get(spent + cost, 0) + ways
-            open_ = after
-        return ended + sum(open_.values())
 
     def _walk(self, z: Floats) -> Iterator[tuple[tuple[str, ...], Floats]]:
         """Every sequence of answers, with its chance given the noise of the threshold."""
@@ -354,24 +317,18 @@ class AnswerDistribution:
         """Over the noise of the threshold."""
         if self.rules.whole:
             return self._sum(conditional)
-
-        def evaluate(refinement: int) -> Floats:
-            total: Floats = np.zeros(1)
-            for block in self._blocks(refinement):
-                density = np.exp(self.rules.noise.log_density(block.nodes / width)) / width
-                total = total + (block.weights * density) @ conditional(block.nodes)
-            return total
-
-        width = to_float(self.rules.threshold_scale / self._unit)
-        return quadrature.refine(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
-
-    def _blocks(self, refinement: int) -> Iterator[quadrature.Block]:
         noise, width = self.rules.noise, to_float(self.rules.threshold_scale / self._unit)
         levels = quadrature.find_range(
             lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0)
         )
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
-        return quadrature.blocks([np.array([0.0, *places])], levels, noise, refinement)
+
+        def density(z: Floats, _: quadrature.Levels) -> Floats:
+            weighted: Floats = (np.exp(noise.log_density(z / width)) / width)[:, None] * conditional(z)
+            return weighted
+
+        evaluate = quadrature.by_nodes([np.array([0.0, *places])], levels, noise, density)
+        return quadrature.refine(evaluate, lambda old, new: apart(old, new) <= ERROR)
 
     def _sum(self, conditional: Callable[[Floats], Floats]) -> Floats:
         """Over 0, 1, 2, ..: the floor of exponential noise."""

@@ -18,8 +18,8 @@ from shortlist.exact.subsets import log_choose
 from shortlist.exact.thresholds import canonical_offset, dummies
 from shortlist.mechanisms.base import listing
 from shortlist.scores import Scores
-from shortlist.utility import Quality, is_wanted, ranks_within
-from shortlist.utility.quadrature import Crowd, without_tilt
+from shortlist.utility import Quality, quality_by, ranks_within
+from shortlist.utility.quadrature import Crowd, tilt
 from shortlist.utility.race import MOST_SETS, circle, rows_at_a_time, spectrum
 from shortlist.utility.threshold import LineRace
 
@@ -41,8 +41,6 @@ FEW_PAIRS = 5_000
 FEWEST = 200
 """Levels are looked at together as if there were so many labels: one circle of angles serves them all."""
 
-CELLS = 1 << 22
-"""About so many numbers are held at once."""
 CERTAIN_GAP = 100.0
 """Noise of scale 1 closes it with a chance below e^-99."""
 
@@ -97,73 +95,6 @@ class BarredRace:
             return 0.0
         return min(1.0, _correct(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
 
-    def within(self, head: int, reach: int) -> float:
-        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach (Proposition 262).
-
-        The list ends with the bar, fewer than k having rung, or with the k-th ring; all heads have rung by then, and
-        nobody beyond reach has. Of those between, two polynomials count: who have rung, and one that rings now.
-        """
-        if head > len(self.log_rate):
-            return 0.0
-        log_bar, v = self._clock()
-        room, heads = self.k - head, self.log_rate[:head, None] + v
-        x = np.exp(np.clip(heads, -700.0, 6.5))
-        all_rung = np.exp(_log_rung(heads).sum(axis=0))
-        last_head = all_rung * (x / np.expm1(x)).sum(axis=0)
-        number, ringing = np.zeros((2, room + 1, len(v)))
-        number[0] = 1.0
-        for log_one in self.log_rate[head:reach].tolist():
-            x = np.exp(np.minimum(log_one + v, 40.0))
-            still, rung = np.exp(-x), -np.expm1(-x)
-            _count_one_more(ringing, still, rung)
-            ringing += (x * still) * number
-            _count_one_more(number, still, rung)
-        nobody_else = np.exp(-np.exp(np.minimum(_log_sum(self.log_rate[reach:], log_bar) + v, 40.0)))
-        by_bar = np.exp(log_bar + v) * all_rung * number[:room].sum(axis=0)
-        full = last_head * number[room] + (all_rung * ringing[room - 1] if room else 0.0)
-        return min(1.0, float((nobody_else * (by_bar + full)).sum()) * STEP)
-
-    def inclusion(self) -> Floats:
-        """P[it is named] for every listed label, largest first: it rings before the bar, and fewer than k before it."""
-        log_bar, v = self._clock()
-        size, k = len(self.log_rate), max(1, min(self.k, len(self.log_rate)))
-        result, width = np.zeros(size), max(1, CELLS // max(1, size * k))
-        for start in range(0, len(v), width):
-            result += _named(self.log_rate, k, log_bar, v[start : start + width])
-        return np.minimum(result, 1.0)
-
-    def _clock(self) -> tuple[float, Floats]:
-        """(the bar's log rate; the v = ln t at which anything may ring before the bar has).
-
-        A bar slower than e^-84 rings after the k-th label, or after all: a slower one names the same.
-        """
-        log_bar = max(self.log_bar, -2 * CERTAIN)
-        return log_bar, np.arange(-_log_sum(self.log_rate, log_bar) - CERTAIN, 4.5 - log_bar, STEP)
-
-
-def _log_sum(logs: Floats, log_one: float) -> float:
-    return float(np.logaddexp.reduce(np.append(logs, log_one)))
-
-
-def _named(log_rate: Floats, k: int, log_bar: float, v: Floats) -> Floats:
-    """What these v add to P[named]: Int e^{-w_bar t} w_i e^{-w_i t} P[fewer than k others have rung] dt.
-
-    The others are those before label i and those after it: nothing is ever divided out.
-    """
-    x = np.exp(np.minimum(np.add.outer(log_rate, v), 40.0))
-    still, rung, result = np.exp(-x), -np.expm1(-x), np.zeros(len(log_rate))
-    before, after = np.zeros((len(log_rate) + 1, k, len(v))), np.zeros((k, len(v)))
-    before[0, 0] = after[0] = 1.0
-    for i in range(len(log_rate)):
-        before[i + 1] = before[i]
-        _count_one_more(before[i + 1], still[i], rung[i])
-    weight = np.exp(-np.exp(log_bar + v)) * STEP
-    for i in reversed(range(len(log_rate))):
-        fewer = (before[i] * np.cumsum(after, axis=0)[::-1]).sum(axis=0)
-        result[i] = float((weight * x[i] * still[i] * fewer).sum())
-        _count_one_more(after, still[i], rung[i])
-    return result
-
 
 def _all_first(log_winners: Floats, log_others: Floats) -> float:
     """P[every winner rings before any other]: the others ring at an exponential time of their total rate."""
@@ -184,32 +115,31 @@ def _correct(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
 
     At first that chance is one.
     """
-    step, certain = STEP, CERTAIN
     v, mean = _times(log_rate, correct, k, log_bar)
     with np.errstate(divide="ignore"):
-        early = int(np.count_nonzero((mean < k) & (k * np.log(k / mean) - k + mean >= certain)))
+        early = int(np.count_nonzero((mean < k) & (k * np.log(k / mean) - k + mean >= CERTAIN)))
     x = np.exp(np.minimum(np.add.outer(log_rate[:correct], v[:early]), 40.0))
-    ringing = np.concatenate([(x * np.exp(-x)).sum(axis=0), _ringing(log_rate, correct, k, v[early:], certain)])
-    return float(ringing @ np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))) * step
+    ringing = np.concatenate([(x * np.exp(-x)).sum(axis=0), _ringing(log_rate, correct, k, v[early:])])
+    return float(ringing @ np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))) * STEP
 
 
-def _ringing(log_rate: Floats, correct: int, k: int, v: Floats, certain: float) -> Floats:
+def _ringing(log_rate: Floats, correct: int, k: int, v: Floats) -> Floats:
     """The density at each v that a correct one rings now, fewer than k others having rung."""
     if not len(v):
         return np.zeros(0)
     rates = log_rate[: correct + int(np.count_nonzero(log_rate[correct:] + v[-1] >= LATE))]
     if len(rates) * k <= FEW_PAIRS:
-        return _ringing_one_by_one(rates, correct, k, v, certain)
+        return _ringing_one_by_one(rates, correct, k, v)
     return _ringing_at_once(rates, correct, k, v)
 
 
-def _ringing_one_by_one(rates: Floats, correct: int, k: int, v: Floats, certain: float) -> Floats:
+def _ringing_one_by_one(rates: Floats, correct: int, k: int, v: Floats) -> Floats:
     """By two polynomials in the number that have rung: all of them, and all but one correct one that rings now."""
     x = np.exp(np.minimum(np.add.outer(rates, v), 40.0))
     still, rung = np.exp(-x), -np.expm1(-x)
     everyone, without_one = np.zeros((2, k, len(v)))
     everyone[0] = 1.0
-    for i, first in enumerate(np.searchsorted(v, -certain - rates).tolist()):  # before, it has surely not rung
+    for i, first in enumerate(np.searchsorted(v, -CERTAIN - rates).tolist()):  # before, it has surely not rung
         stays, rings, most = still[i, first:], rung[i, first:], min(i + 1, k)
         _count_one_more(without_one[:most, first:], stays, rings)
         if i < correct:
@@ -227,7 +157,7 @@ def _ringing_at_once(rates: Floats, correct: int, k: int, v: Floats) -> Floats:
     values, counts = np.unique(rates, return_counts=True)
     crowd, result = Crowd(values, counts.astype(np.float64)), np.zeros(len(v))
     for rows in rows_at_a_time(len(v), max(len(values), FEWEST)):
-        seen = without_tilt(crowd, GUMBEL, -v[rows])
+        seen = tilt(crowd, GUMBEL, -v[rows], None)
         seen.density[:, values < rates[correct - 1]] = 0.0
         around, centre = circle(seen, crowd.weights, 0, whole_law=True), np.rint(seen.chance @ crowd.weights)
         transform = spectrum(seen, crowd.weights, -centre, around.angles)
@@ -251,12 +181,11 @@ def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> tuple[Floa
     at most e^{-(m - k)^2 / 2 m}, which is less than e^-CERTAIN where m exceeds k + sqrt(2 CERTAIN k) + 2 CERTAIN, and
     for m < k it reaches k with a chance of at most e^{-(k ln(k/m) - k + m)} (Chernoff).
     """
-    step, certain = STEP, CERTAIN
-    first = -float(np.logaddexp.reduce(log_rate[:correct])) - certain
-    v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + certain), step)
+    first = -float(np.logaddexp.reduce(log_rate[:correct])) - CERTAIN
+    v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + CERTAIN), STEP)
     with np.errstate(over="ignore"):
         mean = -np.expm1(-np.exp(np.add.outer(v, log_rate))).sum(axis=1)
-    matter = mean <= k + math.sqrt(2 * certain * k) + 2 * certain
+    matter = mean <= k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN
     return v[matter], mean[matter]
 
 
@@ -336,16 +265,13 @@ def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: floa
     log_total = float(logs.max()) + math.log(float(chances.sum()))
     chances /= chances.sum()
     top = math.exp(min(float(logs[k]) - log_total + right_sets(listed, k), 0.0)) if n >= k else 0.0
-    great, good = (
-        (
-            min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
-            for head, reach in ranks_within(np.sort(counts)[::-1], k)
-        )
-        if is_wanted("great") or is_wanted("good")
-        else (math.nan, math.nan)
-    )
+    pairs = ranks_within(np.sort(counts)[::-1], k)
+
+    def within(head: int, reach: int) -> float:
+        return min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
+
     recall = min(1.0, float((chances * sets.right[some]).sum()) / k)  # not @, which starts threads that wait busily
-    return Quality(top, great, good, recall)
+    return quality_by(lambda: top, lambda: within(*pairs[0]), lambda: within(*pairs[1]), lambda: recall)
 
 
 def _set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
@@ -402,11 +328,7 @@ class ListDistribution:
     """Where the labels of the working list stand, largest first."""
     race: LineRace
     gumbel: BarredRace | None
-    """With Gumbel noise, the same race by sums that are quicker."""
-
-    @property
-    def _quick(self) -> BarredRace | LineRace:
-        return self.race if self.gumbel is None else self.gumbel
+    """With Gumbel noise, the same race by sums that are quicker, for searches."""
 
     def sets(self) -> dict[tuple[int, ...], float]:
         return _by_position(self.positions, self.race.sets() if len(self.positions) else {(): 1.0})
@@ -416,12 +338,12 @@ class ListDistribution:
 
     def quality(self) -> Quality:
         pairs = ranks_within(np.sort(self.counts)[::-1], self.race.k)
-        great, good = (self._quick.within(*pair) for pair in pairs)
+        great, good = (self.race.within(*pair) for pair in pairs)
         return Quality(self.success(), great, good, self.recall())
 
     def inclusion(self) -> Floats:
         result = np.zeros(len(self.counts))
-        result[self.positions] = self._quick.inclusion()
+        result[self.positions] = self.race.inclusion()
         return result
 
     def recall(self) -> float:
@@ -439,14 +361,14 @@ class SetDistribution:
     A set of fewer than k labels is great or good by the same words: it holds the head, and nobody beyond its reach.
     """
 
-    counts: Values
     mechanism: CanonicalLimitedDomain
+    scores: Scores
 
     def sets(self) -> dict[tuple[int, ...], float]:
-        one, limit = self.mechanism, self.mechanism._limit
-        listed, c = working_list(self.counts, limit)
+        one, limit, counts = self.mechanism, self.mechanism._limit, self.scores.values
+        listed, c = working_list(counts, limit)
         sets = _set_chances(listed, c + 1 + float(one.offset), one.k, one._round, float(one.gamma))
-        return _by_position(listing(self.counts, limit).positions, sets)
+        return _by_position(listing(counts, limit).positions, sets)
 
     def success(self) -> float:
         return self.quality().top
@@ -455,8 +377,8 @@ class SetDistribution:
         return self.quality().recall
 
     def quality(self) -> Quality:
-        one, gamma = self.mechanism, float(self.mechanism.gamma)
-        return canonical_limited_domain(self.counts, one.k, one._round, one.guarantee.delta, one._limit, gamma)
+        one, counts = self.mechanism, self.scores.values
+        return canonical_limited_domain(counts, one.k, one._round, one.guarantee.delta, one._limit, float(one.gamma))
 
 
 def list_distribution(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:
@@ -469,9 +391,4 @@ def list_distribution(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistr
     return ListDistribution(counts, positions, LineRace(s, mechanism.k, mechanism._kind), field)
 
 
-def set_distribution(mechanism: CanonicalLimitedDomain, scores: Scores) -> SetDistribution:
-    """Return the distribution of the set."""
-    return SetDistribution(scores.values, mechanism)
-
-
-DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": list_distribution, "CanonicalLimitedDomain": set_distribution}
+DISTRIBUTIONS: dict[str, Any] = {"LimitedDomainTopK": list_distribution, "CanonicalLimitedDomain": SetDistribution}

@@ -161,10 +161,27 @@ def ranking_of(case):
     return rank_scores(np.array(x), k, Fraction(rate), gamma, gap_aware=loss == "gap-aware")
 
 
-def race_of(case, noise, **options):
-    """Classes are drawn through cells, as where there are many: tests/sampling/test_subset_few.py has the few."""
+def envelope_of(ranking) -> Any:
     with mock.patch.object(envelopes, "FEW", 0):
-        return sets.prepare_subsets(ranking_of(case), noise, **options)
+        return sets.proposals_of(ranking)
+
+
+def race_of(case, noise, width=envelopes.WIDTH):
+    """Classes are drawn through cells, as where there are many: tests/sampling/test_subset_few.py has the few."""
+    wide = partial(envelopes.prepare, width=width)
+    with mock.patch.multiple(envelopes, FEW=0, prepare=wide):
+        return sets.prepare_subsets(ranking_of(case), noise)
+
+
+def by(ranking, choose):
+    """A race in which a class is chosen so."""
+    return lambda stream: sets.pick_member(ranking, choose(stream), stream)
+
+
+def many(race, source, draws):
+    """So many independent winners."""
+    stream = WordStream(source, 1024)
+    return [race(stream) for _ in range(draws)]
 
 
 def law_of(case, noise):
@@ -186,13 +203,13 @@ def test_draws_have_the_law_of_all_subsets(case, noise):
     tied = len(set(case[0])) == 1  # whatever the noise, all sets are alike
     wrong = None if tied else list(at_rate(case, noise, sized(2.5, full=1.3)).values())
     draws = sized(1200 if case is CASES[-1] else 400, full=40_000)  # the last: scores so near that rates differ little
-    assert_law(counted(race_of(case, noise).draw_many(Seeded(11), draws), law), list(law.values()), wrong=wrong)
+    assert_law(counted(many(race_of(case, noise), Seeded(11), draws), law), list(law.values()), wrong=wrong)
 
 
 @full_size
 def test_a_wrong_law_would_be_noticed():
     law = law_of(CASES[0], GUMBEL)
-    rows = race_of(CASES[0], EXPONENTIAL).draw_many(Seeded(11), sized(5000, full=9000))
+    rows = many(race_of(CASES[0], EXPONENTIAL), Seeded(11), sized(5000, full=9000))
     assert_law(counted(rows, law), list(law_of(CASES[0], EXPONENTIAL).values()), wrong=list(law.values()))
 
 
@@ -205,25 +222,26 @@ def test_wide_cells_and_exact_arithmetic_everywhere_change_nothing(case, noise, 
     monkeypatch.setattr(envelopes, "ULPS", 1.0)
     law = law_of(case, noise)
     assert_law(
-        counted(race_of(case, noise, width=9.0).draw_many(Seeded(12), sized(200, full=4000)), law), list(law.values())
+        counted(many(race_of(case, noise, width=9.0), Seeded(12), sized(200, full=4000)), law), list(law.values())
     )
 
 
 def test_proposals_from_wide_cells_are_accepted_in_part():
-    ranking, law, source = ranking_of(CASES[0]), law_of(CASES[0], GUMBEL), Seeded(14)
-    race = sets.SubsetRace(ranking, partial(sets.gumbel_class, sets.envelope_of(ranking, width=9.0)))
-    assert_law(counted([np.sort(race.draw(source)) for _ in range(2_000)], law), list(law.values()))
+    law, source = law_of(CASES[0], GUMBEL), Seeded(14)
+    race = race_of(CASES[0], GUMBEL, width=9.0)
+    assert_law(counted([np.sort(race(WordStream(source))) for _ in range(2_000)], law), list(law.values()))
 
 
 def leave_out(monkeypatch, below):
     """Of the cells that matter, those whose log mass is that much below the largest are left out as well."""
+    relevant = subsets.relevant
 
     def fewer(classes, **options):
-        cells, left_out = subsets.relevant(classes, **options)
+        cells, left_out = relevant(classes, **options)
         kept = cells.upper > cells.upper.max() - below
         return cells.where(kept), float(np.logaddexp(left_out, log_sum(cells.where(~kept).upper)))
 
-    monkeypatch.setattr(envelopes, "relevant", fewer)
+    monkeypatch.setattr(subsets, "relevant", fewer)
 
 
 @full_size
@@ -232,25 +250,21 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
     """All cells but the heaviest are left out: they come back through the residual weight, as often as they should."""
     leave_out(monkeypatch, below=0.6)
     for case in (CASES[0], CASES[1], CASES[3]):
-        envelope = sets.envelope_of(ranking_of(case))
+        envelope = envelope_of(ranking_of(case))
         assert envelope.total > envelope.residual > envelope.total / 20
         rest = present(envelope.rest)()
         assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
         law = law_of(case, noise)
-        assert_law(
-            counted(race_of(case, noise).draw_many(Seeded(13), sized(400, full=10_000)), law), list(law.values())
-        )
+        assert_law(counted(many(race_of(case, noise), Seeded(13), sized(400, full=10_000)), law), list(law.values()))
 
 
 @full_size
 @kinds
 def test_if_everything_is_left_out_it_still_comes_back(noise, monkeypatch):
     leave_out(monkeypatch, below=0.0)
-    assert len(sets.envelope_of(ranking_of(CASES[0])).cells) == 0
+    assert len(envelope_of(ranking_of(CASES[0])).cells) == 0
     law = law_of(CASES[0], noise)
-    assert_law(
-        counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(400, full=10_000)), law), list(law.values())
-    )
+    assert_law(counted(many(race_of(CASES[0], noise), Seeded(14), sized(400, full=10_000)), law), list(law.values()))
 
 
 def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
@@ -263,7 +277,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
     ):
         for negligible in (27.0, 1.0, -2.0):
             monkeypatch.setattr("shortlist.exact.subsets.LEFT_OUT_LOG", negligible)
-            envelope = sets.envelope_of(rank_scores(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
+            envelope = envelope_of(rank_scores(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
             if envelope.rest is not None:
                 rest = envelope.rest()
                 assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
@@ -306,7 +320,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
     """Lambda from 1e-6 to 1e30 and far beyond: the class law is exact."""
     scores = np.concatenate([np.full(k, 1.0), 1.0 - step * np.arange(1, rest + 1)])
     ranking = rank_scores(scores, k, Fraction(1), Fraction(9, 10), gap_aware=True)
-    envelope = sets.envelope_of(ranking)
+    envelope = envelope_of(ranking)
     assert math.log(envelope.total) - envelope.shift * math.log(2) == pytest.approx(log_mass, abs=1.5)
     stream, law = WordStream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
     assert law.sum() == pytest.approx(1, abs=1e-9)
@@ -319,7 +333,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
 
 def few(loss):
     """Two candidates, one set beside the top one, at that loss."""
-    return sets.envelope_of(rank_scores(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
+    return envelope_of(rank_scores(np.array([loss, 0]), 1, Fraction(1), Fraction(1, 2), gap_aware=True))
 
 
 def test_late_deadlines_go_through_many_slices():
@@ -328,7 +342,7 @@ def test_late_deadlines_go_through_many_slices():
     first_proposal = thinning.first_proposal
     for word in (2**64 - 2, 2**64 - 2**40):
         found = [first_proposal(envelope, Uniform(one_by_one(word).word), WordStream(Seeded(n))) for n in range(200)]
-        assert all((one.i, one.j) == (0, 0) for one in map(present, found))
+        assert found == [(0, 0)] * 200
     early = [first_proposal(envelope, Uniform(one_by_one(2**50).word), WordStream(Seeded(n))) for n in range(200)]
     assert early == [None] * 200
 
@@ -344,7 +358,7 @@ def test_times_that_floats_cannot_tell_apart_are_told_apart():
 
 def test_an_arrival_encloses_its_time():
     arrival = thinning.Arrival(half := Fraction(1, 2), 3, 0)
-    arrival.next(one_by_one(1 << 63, 1 << 63))
+    arrival.clocks.append(Uniform(one_by_one(1 << 63, 1 << 63).word))
     time = 0.5 + math.log(2) / 3
     assert arrival.low <= time <= arrival.high
     assert arrival.high - arrival.low < 1e-9
@@ -352,10 +366,10 @@ def test_an_arrival_encloses_its_time():
     assert arrival.bits == 128
     assert abs(float(arrival.ball().mid()) - time) < 1e-12
     start = thinning.Arrival(half, 3, 0)
-    start.next(one_by_one(0))
+    start.clocks.append(Uniform(one_by_one(0).word))
     assert start.high > 1e300
     now = thinning.Arrival(half, 3, 0)
-    now.next(one_by_one(2**64 - 1))
+    now.clocks.append(Uniform(one_by_one(2**64 - 1).word))
     assert now.low == pytest.approx(0.5)
 
 
@@ -363,17 +377,14 @@ def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
     proposal = few(0).propose(WordStream(Seeded(1)))
     assert uniforms.accept(one_by_one(0, 0), -math.inf, proposal.high, proposal.chance)
     arrival = thinning.Arrival(1 - Fraction(1, 2**60), 1, 0)
-    arrival.next(one_by_one(2**64 - 1))
-    thinned = thinning._Thinning(proposal, arrival, 2)
-    assert thinned.log_bounds()[0] == -math.inf
-    thinned.refine()
-    assert thinned.bits == 128
+    arrival.clocks.append(Uniform(one_by_one(2**64 - 1).word))
+    assert thinning.log_thinning(proposal.loss, arrival, 2)[0] == -math.inf
 
 
 def test_a_top_set_of_vanishing_share_is_drawn_bit_by_bit():
     """Beside a mass of e^1226 the top k has weight 1 in the envelope and counts 2^shift of it: those bits must be 0."""
     scores = np.concatenate([np.full(400, 1.0), 1.0 - 0.001 * np.arange(1, 3001)])
-    envelope = sets.envelope_of(rank_scores(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
+    envelope = envelope_of(rank_scores(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True))
     assert envelope.shift < -1000
     assert sets.gumbel_class(envelope, one_by_one(*[0] * (1 - envelope.shift // 64 + 1))) is None
     assert sets.gumbel_class(envelope, one_by_one(0, 0, 5)) is not None
@@ -410,9 +421,7 @@ def test_ranks_are_those_of_a_stable_sort(dtype, span):
 def test_runs_of_equal_scores_draw_what_the_whole_array_draws(noise, gamma):
     array, runs = np.array([9, 9, 4, 4, 4, 0]), Runs.of(np.array([9, 4, 0]), np.array([2, 3, 1]))
     rows = [
-        sets.prepare_subsets(rank_scores(values, 3, Fraction(1, 2), gamma, gap_aware=True), noise).draw_many(
-            Seeded(1), 60
-        )
+        many(sets.prepare_subsets(rank_scores(values, 3, Fraction(1, 2), gamma, gap_aware=True), noise), Seeded(1), 60)
         for values in (array, runs)
     ]
     assert [sorted(row) for row in np.array(rows[0]).tolist()] == [sorted(row) for row in np.array(rows[1]).tolist()]
@@ -445,7 +454,7 @@ def test_the_exact_loss_is_what_the_floats_enclose():
 
 def test_a_race_is_prepared_once_and_drawn_often():
     race = race_of(CASES[3], GUMBEL)
-    assert race.draw(Seeded(1)).tolist() == race.draw(Seeded(1)).tolist()
+    assert np.array_equal(*(many(race, Seeded(1), 5) for _ in range(2)))
 
 
 # Any noise: the maximum of each group
@@ -458,7 +467,7 @@ every = pytest.mark.parametrize("noise", ANY, ids=[noise.name for noise in ANY])
 
 def drawn_in_groups(case, noise, draws):
     ranking = ranking_of(case)
-    return sets.SubsetRace(ranking, sets.groups_of(ranking, noise).draw).draw_many(Seeded(21), draws)
+    return many(by(ranking, sets.groups_of(ranking, noise).draw), Seeded(21), draws)
 
 
 @full_size
@@ -489,7 +498,7 @@ def test_group_maxima_decided_by_exact_arithmetic_change_nothing(noise, monkeypa
 def test_other_noise_is_drawn_in_groups():
     logistic = KINDS["logistic"]
     law = law_of(CASES[3], logistic)
-    rows = race_of(CASES[3], logistic).draw_many(Seeded(22), sized(1500, full=3000))
+    rows = many(race_of(CASES[3], logistic), Seeded(22), sized(1500, full=3000))
     assert_law(counted(rows, law), list(law.values()), wrong=list(law_of(CASES[3], EXPONENTIAL).values()))
 
 

@@ -158,11 +158,12 @@ class Recorded:
 )
 def test_half_selects_and_half_measures_with_the_right_scales(monkeypatch, monotone, noise, ratio):
     from shortlist.mechanisms import gaps as module
+    from shortlist.mechanisms.utility import estimates
 
     recorded = Recorded()
     asked: list[Any] = []
     monkeypatch.setattr(module, "add_noise", recorded)
-    monkeypatch.setattr(module, "best_linear", noting(asked, lambda alpha, gaps, ratio: alpha))
+    monkeypatch.setattr(estimates, "best_linear", noting(asked, lambda alpha, gaps, ratio: alpha))
     scores = Scores([90000, 500, 70000, 7], monotone=monotone, sensitivity=3)
     release = MeasuredTopK(k=2, epsilon=0.8, noise=noise).release(scores)
     half = Fraction(0.8) / 2

@@ -23,7 +23,8 @@ from shortlist.mechanisms.sets import junk_from, rho_of, share_of
 from shortlist.sampling import sets as module
 from shortlist.sampling.sets import prepare_guard
 from shortlist.sampling.subsets import GuardArrivalTime
-from shortlist.utility.sets import chances_with_guard, cuts_of, quality_of
+from shortlist.utility.sets import SetDistribution, chances_with_guard, cuts_of
+from tests.helpers.inside import WordStream
 from tests.helpers.support import assert_law, full_size, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
@@ -53,7 +54,7 @@ def counts(guard, law, draws, seed=1):
     source, index = sl.testing.seeded(seed), {y: i for i, y in enumerate(law)}
     found = np.zeros(len(law))
     for _ in range(draws):
-        y = guard.draw(source)
+        y = guard.draw(WordStream(source))
         found[index[None if y is None else tuple(sorted(y.tolist()))]] += 1
     return found
 
@@ -80,27 +81,6 @@ def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
     wrong = guarded_law(X, 2, 0.8, 0.25, 4, JUNK)
     assert_law(counts(loose, law, 3000), list(law.values()), wrong=list(wrong.values()))
     assert exact
-
-
-def test_draws_with_rough_bounds_on_the_weight_of_the_junk_follow_the_law(monkeypatch):
-    """As if the junk were faint: where rough bounds do not tell, closer ones do, and then the exact sum."""
-    law, wrong = (guarded_law(X, 2, 0.8, 0.25, tau, JUNK) for tau in (2, 4))
-    monkeypatch.setattr(module, "FAINT", math.inf)
-    guard = small_guard(Fraction(1, 4), 2)
-    assert guard.low + 0.5 < guard.high
-    assert_law(counts(guard, law, 3000), list(law.values()), wrong=list(wrong.values()))
-
-
-@pytest.mark.traced
-def test_faint_junk_has_rough_bounds_until_they_are_asked_to_be_fine():
-    x = np.array([900, 800, 700, 30, 20, 10, 5, 0])
-    guard = of_kind(module.Guard, small_guard(Fraction(1, 4), 2, x, 3, Fraction(3), Fraction(2, 3)))
-    (low, high), (least, most) = guard.bounds(fine=False), guard.bounds(fine=True)
-    assert high < module.FAINT
-    assert low <= least <= most <= high
-    assert most - least < 1e-6
-    with ctx.workprec(200):
-        assert least <= float(guard.exact().mid()) <= most
 
 
 def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
@@ -139,7 +119,7 @@ def test_a_word_of_zeros_is_refined():
         low, high, bits = 0.0, 1e-19, 64
 
     zero: Any = Zero()
-    assert GuardArrivalTime(guard, guard.a, zero).low == 0.0
+    assert GuardArrivalTime(guard.low, guard.high, guard.exact, guard.a, zero).low == 0.0
 
 
 def test_the_weight_of_the_junk_is_bracketed():
@@ -179,7 +159,7 @@ def test_utility_on_real_data_is_that_of_the_table(shared_data, name, k, epsilon
     run = present(GuardedTopK(k=k, epsilon=epsilon)._run(Scores(np.load(shared_data / f"{name}.npy"), monotone=True)))
     ranking, v = run.guard.ranking, (run.guard.low + run.guard.high) / 2
     law, guard = chances_with_guard(ranking.classes(), v, a, cuts_of(ranking))
-    found = quality_of(ranking, law)
+    found = SetDistribution(ranking, law, 0).quality()
     np.testing.assert_allclose((guard, found.top, found.recall), wanted, rtol=1e-6, atol=2e-8)
 
 
@@ -406,10 +386,12 @@ def test_scores_that_were_counted_are_not_studied():
         GuardedTopK(k=3, epsilon=1.0).release_many(Scores([1, 2, 3, 4])._as_counted(), draws=2)
 
 
-def test_bounds_on_the_junk_are_as_tight_as_asked():
+def test_bounds_on_the_junk_are_as_tight_as_asked(monkeypatch):
+    monkeypatch.setattr("shortlist.sampling.subsets.FEW", 0)
     junk = small_guard(Fraction(1, 4), 2, x=list(range(60, 0, -1)), k=10, rho=Fraction(2, 5)).junk
     for tolerance in (1e-2, 1e-9):
-        low, high = junk.bounds(tolerance)
+        monkeypatch.setattr(module, "WEIGHT_WIDTH", tolerance)
+        low, high = junk.bounds()
         assert 0 <= high - low <= 3 * tolerance + 1e-11
 
 

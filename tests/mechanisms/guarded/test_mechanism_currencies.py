@@ -24,7 +24,8 @@ from shortlist.mechanisms.sets import GuardedRace, OneShot, junk_from, rho_of, s
 from shortlist.privacy import ZCDP, BoundedRange
 from shortlist.sampling import sets as module
 from shortlist.sampling.sets import prepare_guard
-from shortlist.utility.sets import GuardedSetDistribution
+from shortlist.utility.sets import guarded_set
+from tests.helpers.inside import WordStream
 from tests.helpers.support import assert_law, full_size, in_suite, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.guarded.by_formula import as_sets, masses, raced, recall, renyi, stick, switched
@@ -58,9 +59,9 @@ def test_sets_of_the_race_before_peeling_are_those_of_the_table():
     np.testing.assert_allclose([sets[y] for y in SETS], wanted, atol=1e-9)
     assert recall(law, X, 2) == pytest.approx(0.8497911712, abs=1e-9)
     guard = prepare_guard(ranking(X, 2, Fraction(4, 5)), Fraction(1, 4), Fraction(2), junk_from(2, 5, Fraction(1, 2)))
-    found = GuardedSetDistribution(small_race(X, guard, Fraction(5, 2)), len(X))
+    found = guarded_set(small_race(X, guard, Fraction(5, 2)), len(X))
     assert found.quality().recall == pytest.approx(0.8497911712, abs=1e-8)
-    assert found.chances(guard.ranking)[1] == pytest.approx(0.8852852146, abs=1e-8)
+    assert found.guard == pytest.approx(0.8852852146, abs=1e-8)
     gumbel = raced(X, 2, 0.8, 0.25, 2, JUNK, 0.4, gumbel=True)
     assert as_sets(gumbel)[0, 1] == pytest.approx(0.2713231396, abs=1e-9)
     assert recall(gumbel, X, 2) == pytest.approx(0.8494545742, abs=1e-9)
@@ -139,8 +140,8 @@ def test_the_switch_is_that_of_the_table(rate, tau, lead, phi, wanted):
     assert switch.low <= (lead - tau) / 4 + 1e-9
     assert switch.high >= (lead - tau) / 4 - 1e-9
     assert switch.high - switch.low < 1e-6
-    found = GuardedSetDistribution(small_race(X, switch, Fraction(math.sqrt(2) / rate)), len(X))
-    assert found.chances(switch.ranking)[1] == pytest.approx(1 - phi, abs=1e-8)
+    found = guarded_set(small_race(X, switch, Fraction(math.sqrt(2) / rate)), len(X))
+    assert found.guard == pytest.approx(1 - phi, abs=1e-8)
     assert found.quality().recall == pytest.approx(wanted, abs=1e-8)
 
 
@@ -307,7 +308,7 @@ def counted(switch, law, draws, seed=1):
     source, index = sl.testing.seeded(seed), {y: i for i, y in enumerate(law)}
     found = np.zeros(len(law))
     for _ in range(draws):
-        y = switch.draw(source)
+        y = switch.draw(WordStream(source))
         found[index[None if y is None else tuple(sorted(y.tolist()))]] += 1
     return found
 
@@ -357,7 +358,7 @@ def test_a_coin_of_which_nothing_is_known_is_refined():
             self.bits += 64
 
     coin: Any = Coin()
-    assert module.is_below(coin, switch)
+    assert module.is_below(coin, switch.low, switch.high, switch.exact)
     assert asked
 
 
@@ -454,7 +455,8 @@ def test_the_bounds_of_no_collapse_hold_under_zcdp(seed):
     x = np.sort(rng.integers(0, 30, 9))[::-1]
     m = GuardedTopK(k=3, budget=ZCDP(float(rng.choice([0.05, 0.5, 3.0]))))
     run = present(m._run(Scores(x, monotone=True)))
-    law, one_shot = GuardedSetDistribution(run, len(x)).chances(run.guard.ranking)
+    found = guarded_set(run, len(x))
+    law, one_shot = found.race.law, found.guard
     plain = 1 / (1 + math.exp(2 * (run.guard.low + run.guard.high) + 16))  # P_J, from t (lead - tau)
     junk = plain * (1 - one_shot)
     assert junk <= 0.0103

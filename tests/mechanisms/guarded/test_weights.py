@@ -22,13 +22,15 @@ SHAPES: dict[str, Callable[[int], Any]] = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("d", "k"), [(2, 1), (9, 3), (80, 5), (1500, 10)])
 @pytest.mark.parametrize("rate", [Fraction(1, 50), Fraction(3)])
-def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape, d, k, rate):
+def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape, d, k, rate, monkeypatch):
     ranking = rank_scores(SHAPES[shape](d), k, rate, Fraction(3, 5), gap_aware=True)
     classes = ranking.classes()
     starts = np.minimum(np.arange(k) % 3, len(classes.fall) - 1)
     for family in (sets.Family.junk(ranking, classes, starts), sets.Family.all_but_junk(ranking, classes, starts)):
-        low, high = family.quick_bounds()
-        below, above = family.bounds()
+        low, high = family.bounds()
+        with monkeypatch.context() as patched:
+            patched.setattr(subset_few, "FEW", 0)
+            below, above = family.bounds()
         assert low <= above
         assert below <= high
         assert high - low <= 1e-8 + 1e-11 * abs(low)
@@ -38,17 +40,10 @@ def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape
             assert float(exact.upper()) <= high
 
 
-def test_many_classes_are_left_to_cells(monkeypatch):
-    ranking = rank_scores(SHAPES["zipf"](100), 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
-    family = sets.Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64))
-    monkeypatch.setattr(subset_few, "FEW", 10)
-    assert family.quick_bounds() == family.bounds()
-
-
 def test_what_is_kept_are_sizes_of_classes_alone():
     """The table knows d and k, both public."""
     subset_few.log_sizes.cache_clear()
     for values in (SHAPES["zipf"](100), SHAPES["flat"](100)):
         ranking = rank_scores(values, 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
-        sets.Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64)).quick_bounds()
+        sets.Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64)).bounds()
     assert subset_few.log_sizes.cache_info().currsize == 1

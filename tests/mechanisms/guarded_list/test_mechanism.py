@@ -1,5 +1,6 @@
 """GuardedListTopK: its law, its guard, its exact utility."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -52,7 +53,9 @@ def test_draws_follow_the_certified_law(x, epsilon):
 @pytest.mark.traced
 def test_draws_decided_exactly_follow_the_law(monkeypatch):
     """With bounds that say nothing of the guard, every arrival is compared in balls of its exact weight."""
-    monkeypatch.setattr(module.ListGuard, "bounds", lambda guard, fine: (-1e3, 1e3))
+    monkeypatch.setattr(
+        "shortlist.mechanisms.lists.junk_of", lambda *law: replace(sequence_junk.junk_of(*law), low=-1e3, high=1e3)
+    )
     scores, mechanism = Scores([9, 6, 2, 1], monotone=True), GuardedListTopK(k=2, epsilon=1.5)
     exact = chances(mechanism, scores)
     counts = counted(mechanism, scores, {outcome: i for i, outcome in enumerate(exact)}, seed=2, draws=1500)
@@ -101,7 +104,7 @@ def test_what_wins_is_rarely_junk():
     for epsilon in (0.05, 0.3, 1.0):
         mechanism = GuardedListTopK(k=5, epsilon=epsilon)
         utility, plain = distribution(mechanism, scores), OrderedCanonicalTopK(k=5, epsilon=epsilon)
-        junk = float(utility.lists.number_correct()[: module.junk_size(5) + 1].sum())
+        junk = float(utility.race.number_correct()[: module.junk_size(5) + 1].sum())
         a, tau = module.SHARE, module.tau_of(5, 505)
         assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))
         assert epsilon == 1.0 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a guard

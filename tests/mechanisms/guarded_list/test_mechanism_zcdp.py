@@ -1,6 +1,7 @@
 """Guarded lists under zCDP: a switch between ordered canonical and peeling, which is paid for."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +17,7 @@ from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalT
 from shortlist.mechanisms.base import Request
 from shortlist.mechanisms.race import epsilon_of_a_round
 from shortlist.privacy import ZCDP
-from shortlist.sampling.sets import LIST_SLOPE, ListSwitch, junk_limit
+from shortlist.sampling.sets import LIST_SLOPE, junk_limit, list_switch
 from shortlist.utility import distribution
 from tests.helpers.support import assert_law, in_suite
 from tests.helpers.typed import present
@@ -56,7 +57,8 @@ def test_draws_follow_the_certified_law(x, rho):
 @pytest.mark.traced
 def test_draws_decided_exactly_follow_the_law(monkeypatch):
     """With bounds that say nothing of the lead, every coin is compared with the exact one in balls."""
-    monkeypatch.setattr(ListSwitch, "bounds", lambda switch, fine: (-1e3, 1e3))
+    loose = "shortlist.mechanisms.lists.list_switch"
+    monkeypatch.setattr(loose, lambda *law: replace(list_switch(*law), low=-1e3, high=1e3))
     scores, mechanism = Scores([60, 40, 20, 1], monotone=True), GuardedListTopK(k=2, budget=ZCDP(0.5))
     exact = chances(mechanism, scores)
     wrong = chances(GuardedListTopK(k=2, budget=ZCDP(0.1)), scores)
@@ -143,7 +145,7 @@ def test_junk_is_rarely_released_by_the_switch():
     scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
     for rho in (0.001, 0.5, 2.0):
         mechanism, plain = GuardedListTopK(k=5, budget=ZCDP(rho)), OrderedCanonicalTopK(k=5, budget=ZCDP(rho))
-        junk = float(distribution(mechanism, scores).lists.number_correct()[: junk_limit(5) + 1].sum())
+        junk = float(distribution(mechanism, scores).race.number_correct()[: junk_limit(5) + 1].sum())
         assert junk <= math.exp(-5) * (1 + 60 * float(mechanism._rate(scores))) ** 0.125
         assert rho > 0.001 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a switch
 

@@ -83,4 +83,4 @@ def test_the_command_caps_and_books_before_it_reads(tmp_path):
     assert "noisy histogram" in done.stdout or "at most 2 items" in done.stdout
     refused = called(*asked, "1", "--most", "0", cwd=tmp_path)
     assert refused.returncode != 0
-    assert "most must be from 1 to 4096" in refused.stderr
+    assert "most must be a whole number from 1 to 4096" in refused.stderr

@@ -69,10 +69,10 @@ def test_draws_have_the_law_of_the_race_and_values_that_of_rounded_noise(budget)
     """Seeded, and with power: noise that is a fifth wider is refuted."""
     mechanism = NoisyHistogram(k=1, most=2, budget=budget)
     scores = sl.Scores([4, 3, 0], monotone=True)
-    drawn = mechanism.release_many(scores, draws=sized(40_000, full=400_000), rng=sl.testing.seeded(3))
+    drawn = mechanism.release_many(scores, draws=sized(10_000, full=100_000), rng=sl.testing.seeded(3))
     law = mechanism.inclusion_probabilities(scores)
     assert_law(np.bincount(drawn.indices[:, 0], minlength=3), law, wrong=[law[1], law[0], law[2]])
-    alone = mechanism.release_many(sl.Scores([7], monotone=True), draws=40_000, rng=sl.testing.seeded(4))
+    alone = mechanism.release_many(sl.Scores([7], monotone=True), draws=20_000, rng=sl.testing.seeded(4))
     assert alone.reals is not None
     errors = np.clip(alone.reals[:, 0] - 7, -12, 12).astype(int) + 12
     scale = float(mechanism.noise(scores).scale)

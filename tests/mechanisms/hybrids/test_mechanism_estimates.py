@@ -7,8 +7,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import Release, Scores
-from shortlist.estimates import best_linear_above
 from shortlist.mechanisms import HybridSparseVector, HybridTopK
+from shortlist.utility.estimates import best_linear_above
 from tests.helpers.typed import present
 
 

@@ -14,7 +14,6 @@ from shortlist.exact import sequences as sequence_classes
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.sampling import entropy as shares
-from shortlist.sampling import sets as sequence_draw
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 
@@ -164,7 +163,7 @@ def test_bad_questions_are_refused_before_data_is_touched():
 def test_draws_from_wide_cells_follow_the_law(x, k, epsilon, monotone, monkeypatch):
     """As where there are millions of rungs: cells hold several, and a loss in them is drawn and accepted."""
     monkeypatch.setattr(sequence_classes, "FEW_PAIRS", 0)
-    monkeypatch.setattr(sequence_draw, "sequence_cells", partial(sequence_classes.cells, waste=4.0))
+    monkeypatch.setattr(sequence_classes, "cells", partial(sequence_classes.cells, waste=4.0))
     mechanism, scores = JointTopK(k=k, epsilon=epsilon), Scores(x, monotone=monotone)
     race: Any = mechanism._race(scores)[0]
     assert not race.cells.flat.all()

@@ -85,9 +85,9 @@ SHAPES = [
 def test_gumbel_draws_follow_the_law(shape, h, delta):
     k, limit = shape["k"], shape["limit"]
     m = LimitedDomainTopK(**shape, budget=ZCDP(k * 0.1233016, delta))  # rounds of epsilon 1
-    rows = m.release_many(h, monotone=True, draws=100_000, rng=sl.testing.seeded(1))
+    rows = m.release_many(h, monotone=True, draws=20_000, rng=sl.testing.seeded(1))
     law = gumbel_law(h, k, limit, m._rates[0], dummies(limit, Fraction(delta)))
-    wrong = list(gumbel_law(h, k, limit, m._rates[0], dummies(limit, Fraction(delta)), above=0.9).values())
+    wrong = list(gumbel_law(h, k, limit, m._rates[0], dummies(limit, Fraction(delta)), above=0.75).values())
     assert_law(counted(rows, law, k, ordered=True), list(law.values()), wrong=wrong)
 
 
@@ -95,10 +95,10 @@ def test_gumbel_draws_follow_the_law(shape, h, delta):
 def test_exponential_draws_follow_the_law(k):
     h, limit, delta = (9, 7, 6, 3, 3, 1), 3, 0.3
     m = LimitedDomainTopK(k=k, limit=limit, epsilon=1.0 * k, delta=delta, noise="exponential")
-    rows = m.release_many(h, monotone=True, draws=100_000, rng=sl.testing.seeded(2))
+    rows = m.release_many(h, monotone=True, draws=20_000, rng=sl.testing.seeded(2))
     offset = float(thresholds.exponential_offset(limit, Fraction(1), Fraction(delta)))
     law = exponential_law(h, k, limit, 1.0, offset)
-    wrong = list(exponential_law(h, k, limit, 1.0, offset - 0.2).values())
+    wrong = list(exponential_law(h, k, limit, 1.0, offset - 0.5).values())
     assert_law(counted(rows, law, k, ordered=True), list(law.values()), wrong=wrong)
 
 
@@ -223,7 +223,7 @@ def test_no_other_split_has_a_lower_bar_and_the_chosen_one_fits(k, epsilon, delt
     budget = ApproxDP(epsilon, delta)
     own = LimitedDomainTopK(k=k, budget=budget)
     paid = of_kind(ThinnedRange, own.charge)
-    assert own.bar_delta == paid.delta
+    assert own.bar_delta() == paid.delta
     converts = Fraction(delta) - Fraction(paid.delta)
     left = float(converts) if Fraction(float(converts)) <= converts else np.nextafter(float(converts), 0.0)
     rounds = ApproxDP(epsilon, left) if left else PureDP(epsilon)

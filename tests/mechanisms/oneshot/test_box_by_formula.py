@@ -12,6 +12,7 @@ from shortlist.audit.certified import base
 from shortlist.exact.noise import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise import piecewise_noise
+from studies.broken.selection import custom
 from tests.helpers.laws import winner_probabilities
 
 every = pytest.mark.parametrize("noise", list(KINDS))
@@ -88,7 +89,7 @@ KNOTS, SLOPES = [0, 5, 10, 15, 20, 25, 30, 35], [-1, 0, -1, 0, -1, 0, -1, -1]
 
 def test_the_order_under_custom_noise_would_break_the_guarantee_and_the_set_does_not():
     pair = [((5, 0, 5), (5.25, 0.25, 4.75))]
-    noise = base.custom(KNOTS, SLOPES)
+    noise = custom(KNOTS, SLOPES)
     order = prove(lambda x: Law(base.ordered_law(x, 2, noise, 1)), pair, PureDP(1.0))
     assert order.log_ratio == pytest.approx(3.0056, abs=1e-4)
     assert not order.holds
@@ -98,7 +99,7 @@ def test_the_order_under_custom_noise_would_break_the_guarantee_and_the_set_does
 
 @kind
 def test_sets_under_custom_noise_keep_epsilon(monotone):
-    noise = base.custom([0, 1, Fraction(5, 2)], [Fraction(-1, 2), 0, -1])
+    noise = custom([0, 1, Fraction(5, 2)], [Fraction(-1, 2), 0, -1])
     assert box(base.set_law, 4, monotone, 2 if monotone else 4, top=1, k=2, noise=noise).holds
 
 

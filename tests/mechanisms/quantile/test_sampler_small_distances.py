@@ -22,6 +22,10 @@ class Words:
         return self.words.pop() if self.words else 0
 
 
+def distance_of(choice: Choice, run: int) -> Fraction:
+    return choice.node.distance(int(choice.runs.firsts[run]), choice.runs.target)
+
+
 def exact(number: Fraction) -> arb:
     return arb(fmpq(number.numerator, number.denominator))
 
@@ -33,7 +37,7 @@ def test_a_coin_near_its_bound_falls_on_the_right_side(part):
     votes = Node(0, 9, np.array([2, 7]), np.array([many // 2, many // 2]))
     q = (many // 2 - part) / many
     choice = Choice.of(votes, q, Fraction(10**6, 7), True)
-    place = next(n for n in range(len(choice.runs.sizes)) if choice.runs.distance(n) == part)
+    place = next(n for n in range(len(choice.runs.sizes)) if distance_of(choice, n) == part)
     value = 1 << 63
     ctx.prec = 256
     total = int(choice.shares.sums[-1])
@@ -45,7 +49,7 @@ def test_a_coin_near_its_bound_falls_on_the_right_side(part):
     for off in (-(2**20), -64, -8, 8, 64, 2**20):
         clock = [Uniform(lambda: 1 << 63, value)]
         words: Any = Words(word + off)
-        still = choice._still_in(place, lambda: choice.runs.distance(place), clock, words)
+        still = choice._still_in(place, lambda: distance_of(choice, place), clock, words)
         assert still == (off < 0), off  # no tails in that time: the coin is below e^(-tails time)
 
 
@@ -55,7 +59,7 @@ def test_the_bounds_of_a_coin_enclose_it(rate):
     for part in (Fraction(1, 10**12), Fraction(1, 10**3), Fraction(1, 3)):
         choice = Choice.of(votes, (500 - part) / 1000, rate, True)
         for place in range(len(choice.runs.sizes)):
-            distance = choice.runs.distance(place)
+            distance = distance_of(choice, place)
             fall = choice.rate * distance
             ctx.prec = 256
             tails = 1 - (-exact(fall)).exp() if fall < 10**4 else arb(1)

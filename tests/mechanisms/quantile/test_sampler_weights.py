@@ -8,12 +8,11 @@ import pytest
 
 from shortlist.sampling.entropy import WordStream
 from shortlist.sampling.quantiles import Choice, Node, Recursion
-from shortlist.tables.columns import PLAIN
-from shortlist.tables.count import open_values
-from shortlist.tables.values import TOKENS, ValueQuestion
+from shortlist.tables.question import TOKENS
 from shortlist.testing import seeded
 from shortlist.utility.stable import point_chances, sequence_chances
 from tests.helpers.support import assert_law, histogram
+from tests.tables.tables import votes as votes_of
 
 ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), (5, 3)]
 """People and values: an atom on 2, and three people whose vote is shared."""
@@ -21,7 +20,7 @@ ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), 
 
 def votes(rows, shift=0):
     table = pl.DataFrame(rows, schema=["u", "v"], orient="row")
-    [(places, weights)] = open_values(table, ValueQuestion.of("u", "v", 0, 4, None, "share"), None, PLAIN).places(None)
+    [(places, weights)] = votes_of(table, "v", 0, 4)
     return Node(0, 4, places, weights << shift)
 
 
@@ -44,8 +43,9 @@ def test_several_quantiles_of_shared_votes_are_drawn_by_their_joint_law(flips):
 
     node = votes(ROWS, shift=1)
     law = sequence_chances(node, q, rate, flips)
-    rows = Recursion(q, rate, flips).draw_many(node, 4_000, WordStream(seeded(9), 4096))
+    recursion, stream = Recursion(q, rate, flips), WordStream(seeded(9), 4096)
+    rows = [recursion.draw(node, stream) for _ in range(4_000)]
     cells = list(law)
-    drawn = np.bincount([cells.index(tuple(row)) for row in rows.tolist()], minlength=len(cells))
+    drawn = np.bincount([cells.index(tuple(row)) for row in rows], minlength=len(cells))
     other = sequence_chances(votes([(n, value) for n, (_, value) in enumerate(ROWS)], shift=1), q, rate, flips)
     assert_law(drawn, [law[cell] for cell in cells], wrong=[other[cell] for cell in cells])

@@ -132,7 +132,7 @@ def test_the_gaussian_test_is_that_of_the_table():
     test = chances(GaussianTest(thresholds.rate_below(0.01, 1), quantile_above(1e-6)))
     wanted = [1e-6, 1.994037e-6, 0.01939449, 0.81685112, 0.99983494]
     assert [test(q) for q in (1, 2, 20, 41, 60)] == pytest.approx(wanted, rel=1e-6)
-    test = chances(GaussianTest(thresholds.rate_below(0.01, 2), quantile_above(1e-6), 2))
+    test = chances(GaussianTest(thresholds.rate_below(0.01, 4), quantile_above(1e-6), 2))
     wanted = [1e-6, 1e-6, 1.415509e-6, 0.02298287, 0.81685112, 0.99983494]
     assert [test(q) for q in (1, 2, 3, 41, 82, 120)] == pytest.approx(wanted, rel=1e-6)
 
@@ -144,8 +144,8 @@ def test_public_numbers_are_rounded_to_the_safe_side():
         assert norm.sf(z) <= delta * (1 + 1e-13)
     for rho in (0.02, 0.3, 1e-9, 7.0):
         for slack in (1, 2):
-            assert (slack * thresholds.rate_below(rho, slack)) ** 2 / 2 <= Fraction(rho)
-            assert float(thresholds.rate_below(rho, slack)) == pytest.approx((2 * rho) ** 0.5 / slack)
+            assert (slack * thresholds.rate_below(rho, slack**2)) ** 2 / 2 <= Fraction(rho)
+            assert float(thresholds.rate_below(rho, slack**2)) == pytest.approx((2 * rho) ** 0.5 / slack)
 
 
 # What must not be done, shown to fail on the same box

@@ -59,10 +59,10 @@ def test_draws_follow_the_certified_law(question):
 
 def test_half_of_the_budget_pays_for_all_rounds():
     pure = StableTopK(k=4, budget=BUDGETS[0], fill="peeling")
-    assert pure._parts.peeling == PureDP(0.5)
+    assert pure._parts.fill == PureDP(0.5)
     assert pure._parts.cost == ApproxDP(0.25, 0.05)  # nothing of delta is needed for filling up
     zcdp = StableTopK(k=4, budget=BUDGETS[1], fill="peeling")
-    assert zcdp._parts.peeling == ZCDP(0.25)
+    assert zcdp._parts.fill == ZCDP(0.25)
     assert present(zcdp.charge.as_zcdp()).rho <= 0.5
     assert zcdp.charge == compose(BoundedRange(present(zcdp._parts.gap)), zcdp._parts.cost, ZCDP(0.25))
     assert zcdp.name == "stable top-4, filled up by peeling, with the gaussian test"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate, combinations, permutations
 from itertools import product as product_itertools
 from math import prod
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from flint import acb, arb, arb_poly, fmpq
 
@@ -46,6 +46,36 @@ class RealLaw(Protocol):
     def log_moment(self, other: Self, order: float) -> float: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mechanism: its certified law, and how it is built for an audit, proved on a box and attacked by its draws."""
+
+    kind: str
+    """The class, by name: nothing of it is used here."""
+    law: Callable[[Any, Any], Law | RealLaw]
+    methods: tuple[str, ...] = ()
+    """Those of `method=` that build it."""
+    examples: Mapping[str, Mapping[str, Any] | Callable[[int], Mapping[str, Any]]] = field(default_factory=dict)
+    """More names for `shortlist audit`, each with the arguments of the class beside k and the budget, or those by k."""
+    inputs: Literal["scores", "histograms", "line", "votes"] = "scores"
+    """Histograms are counts of labels that come from the data: neighbors are one more user. A line has counts of
+    users along it: neighbors are one more, whose vote may be shared between two places. Votes are of teachers."""
+    sees_level: bool = False
+    """Whether a number that is added to all scores changes its distribution."""
+    relabelled: bool = False
+    """Whether outcomes are (sorted set, something else), so that one order of the scores is enough for all."""
+    one_by_one: bool = False
+    """Whether its draws take tens of microseconds each, one after the other: then jobs are smaller."""
+    ranks: bool = False
+    """Whether its numbers are ranks and not positions of candidates."""
+    at_threshold: bool = False
+    """Whether scores are to be tried around its threshold."""
+    k: int = 1
+    """The k that is audited if none is given."""
+    size: Callable[[Any], int] | None = None
+    """How many scores to try; None: k winners and two losers."""
+
+
 def round_up(ball: arb) -> float:
     """A float no smaller than anything in the ball.
 
@@ -66,8 +96,7 @@ def round_outward(value: arb, way: int) -> float:
 
 def noise_name(noise: Any) -> str:
     """A noise by its name, whether it was given by that or as an object."""
-    name: str = noise if isinstance(noise, str) else noise.name
-    return name
+    return str(getattr(noise, "name", noise))
 
 
 def gap_grid(k: int, scale: Fraction) -> list[tuple[float, ...]]:
@@ -169,17 +198,6 @@ MINUS: Poly = {fmpq(0): arb(-1)}
 _EXPONENTIAL: Pieces = ((fmpq(0),), (ONE, {fmpq(-1): arb(1)}))
 _LAPLACE: Pieces = ((fmpq(0),), ({fmpq(0): arb(1), fmpq(1): arb(-1) / 2}, {fmpq(-1): arb(1) / 2}))
 NAMED = {"exponential": _EXPONENTIAL, "laplace": _LAPLACE}
-
-
-def custom(knots: Sequence[int | float | Fraction], slopes: Sequence[int | float | Fraction]) -> Pieces:
-    """The survival function of `piecewise_noise(knots, slopes)`."""
-    at, fall = [rational(knot) for knot in knots], [rational(slope) for slope in slopes]
-    height, polys = fmpq(0), [ONE]
-    for place, (start, slope) in enumerate(zip(at, fall, strict=True)):
-        polys.append({slope: power(height - slope * start)})
-        if place + 1 < len(at):
-            height += slope * (at[place + 1] - start)
-    return tuple(at), tuple(polys)
 
 
 def survival(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:

@@ -13,23 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb, arb_series, ctx, fmpq
 
-from shortlist.audit.certified import sets, unknown_domain
-from shortlist.audit.certified.base import (
-    GAPS,
-    NAMED,
-    PRECISION,
-    Law,
-    add,
-    gap_density,
-    gap_grid,
-    independent,
-    noise_name,
-    ordered_law,
-    power,
-    rational,
-    round_up,
-    set_law,
-)
+from shortlist.audit.certified import base, sets, unknown_domain
+from shortlist.audit.certified.base import Entry, Law, add, gap_grid, noise_name, ordered_law, power, rational, round_up
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.gaps import ExponentialWithGap, GumbelTopKValues, MeasuredTopK, TopKWithGaps
@@ -57,7 +42,7 @@ def _weighted(mechanism: NoisyMax, scores: Scores) -> Law:
 def oneshot_law(mechanism: OneshotTopK, scores: Scores) -> Law:
     """The list where its law is enumerated in order, the set elsewhere."""
     noise = noise_name(mechanism.noise)
-    race = ordered_law if mechanism.ordered and (mechanism.k <= 2 or noise == "gumbel") else set_law
+    race = ordered_law if mechanism.ordered and (mechanism.k <= 2 or noise == "gumbel") else base.set_law
     return Law(race(scores.values.tolist(), mechanism.k, noise, mechanism._scale(scores)))
 
 
@@ -79,9 +64,9 @@ def law_of_measured_top_k(mechanism: MeasuredTopK, scores: Scores) -> Law:
 
 
 def _densities(mechanism: TopKWithGaps | MeasuredTopK, scores: Scores, scale: Fraction) -> dict[Any, arb]:
-    x, noise = scores.values.tolist(), NAMED[mechanism.noise]
+    x, noise = scores.values.tolist(), base.NAMED[mechanism.noise]
     return {
-        (order, gaps): gap_density(x, order, gaps, noise, scale)
+        (order, gaps): base.gap_density(x, order, gaps, noise, scale)
         for order in permutations(range(len(x)), mechanism.k)
         for gaps in gap_grid(mechanism.k, scale)
     }
@@ -99,7 +84,7 @@ def exponential_gap_law(mechanism: ExponentialWithGap, scores: Scores) -> Law:
     densities: dict[Hashable, arb] = {}
     for s in range(len(m)) if given is None else (given,):
         theta = arb(m[s]) - add(power(m[j]) for j in range(len(m)) if j != s).log()
-        for gap in GAPS:
+        for gap in base.GAPS:
             odds = (theta - arb(gap)).exp()
             densities[s, gap] = odds / (1 + odds) ** 2
             if given is not None:
@@ -126,7 +111,7 @@ class Clocks:
 
     def log_moment(self, other: Self, order: float) -> float:
         """ln of the sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             orders = _orders(self._beside(other), self.k)
             return round_up(add(one.times * one.moment(Fraction(order)) for one in orders).log())
 
@@ -171,7 +156,7 @@ class _Order:
 
 @lru_cache(maxsize=4096)
 def _stick(clocks: Pairs, k: int, epsilon: Fraction) -> float:
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(base.PRECISION):
         return round_up(add(one.times * one.stick(epsilon) for one in _orders(clocks, k)))
 
 
@@ -252,7 +237,7 @@ class GaussianCounts:
     def stick(self, other: Self, epsilon: float) -> float:
         """sup over events S of P(S) - e^epsilon P'(S) of all noisy counts, rounded up."""
         square = self._square(other)
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             e, mu, root = arb(rational(epsilon)), arb(rational(square)).sqrt(), arb(2).sqrt()
             if not square:
                 return max(0.0, round_up(1 - e.exp()))
@@ -261,7 +246,7 @@ class GaussianCounts:
 
     def log_moment(self, other: Self, order: float) -> float:
         """ln of the integral of density^order other^(1 - order), rounded up."""
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(base.PRECISION):
             r = arb(rational(order))
             return round_up(r * (r - 1) * arb(rational(self._square(other))) / 2)
 
@@ -317,7 +302,7 @@ def law_of_measured_set(mechanism: MeasuredSet, scores: Scores) -> Law:
         members = outcome[0] if scores.public else outcome[-1]
         scale = parts.noise(len(members), scores.largest_sensitivity) if members else None
         tables = [_values(x[i], scale, parts.epsilon is None) for i in members]
-        for values, part in independent(tables):
+        for values, part in base.independent(tables):
             chances[outcome, values] = chance * part
     return Law(dict(sorted(chances.items(), key=lambda one: repr(one[0]))))
 
@@ -335,3 +320,35 @@ def _values(count: int, scale: Any, gaussian: bool) -> dict[int, arb]:
 
     ends = [arb(1), *map(at_least, range(LOW + 1, HIGH + 1)), arb(0)]
     return {LOW + n: ends[n] - ends[n + 1] for n in range(len(ends) - 1)}
+
+
+ENTRIES = (
+    Entry(
+        "NoisyMax",
+        noisy_max_law,
+        ("permute-and-flip", "exponential"),
+        {f"noisy-max-{one}": {"noise": one} for one in ("laplace", "logistic", "half-logistic", "gaussian")},
+    ),
+    Entry(
+        "OneshotTopK",
+        oneshot_law,
+        ("peeling", *(f"oneshot-{one}" for one in ("gumbel", "exponential", "laplace", "logistic", "half-logistic"))),
+    ),
+    Entry("GumbelTopKValues", gumbel_values_law, ("gumbel-values",), sees_level=True),
+    Entry(
+        "NoisyHistogram",
+        histogram_law,
+        ("histogram",),
+        {"histogram": lambda k: {"most": k + 1}},
+        sees_level=True,
+        size=lambda mechanism: mechanism.most,
+    ),
+    Entry("TopKWithGaps", gaps_law, ("gaps",)),
+    Entry("MeasuredTopK", law_of_measured_top_k, examples={"measured": {}}, sees_level=True),
+    Entry("MeasuredSet", law_of_measured_set, ("measured-set",), sees_level=True, one_by_one=True),
+    Entry(
+        "ExponentialWithGap",
+        exponential_gap_law,
+        examples={"exponential-with-gap": {}, "gap-of-a-winner": {"winner": 0}},
+    ),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import ceil, comb, factorial
@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import (
-    Law,
-    add,
-    choice_law,
-    choice_with_guard,
-    noise_name,
-    ordered_law,
-    power,
-    rational,
-    set_law,
-)
+from shortlist.audit.certified import base
+from shortlist.audit.certified.base import Entry, Law, add, choice_law, noise_name, ordered_law, power, rational
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.lists import GuardedListTopK, JointTopK, OrderedCanonicalTopK
@@ -28,24 +19,21 @@ if TYPE_CHECKING:
     from shortlist.scores import Scores
 
 
+def _ends(x: Sequence[Any], k: int) -> Iterator[tuple[tuple[int, ...], Fraction, Fraction]]:
+    """(every k-subset, its worst score, the best one outside)."""
+    for subset in combinations(range(len(x)), k):
+        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in subset)
+        yield subset, min(Fraction(x[i]) for i in subset), outside
+
+
 def utilities(x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False) -> dict[tuple[int, ...], Fraction]:
     """u(y) = g min(inside) - (1-g) max(outside) of every k-subset, straight from the definition (Definition 62)."""
-    result = {}
-    for subset in combinations(range(len(x)), k):
-        inside = min(Fraction(x[i]) for i in subset)
-        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in subset)
-        result[subset] = gamma * inside - (1 - gamma) * (max(inside, outside) if paper else outside)
-    return result
+    return {y: gamma * worst - (1 - gamma) * (max(worst, best) if paper else best) for y, worst, best in _ends(x, k)}
 
 
 def utilities_in_users(x: Sequence[Any], k: int, span: Fraction) -> dict[tuple[int, ...], Fraction]:
     """u(y) = -ceil(max(M - m, 0) / span) span / 2: minus the users that y needs, each of whom moves M - m by span."""
-    result = {}
-    for subset in combinations(range(len(x)), k):
-        inside = min(Fraction(x[i]) for i in subset)
-        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in subset)
-        result[subset] = -ceil(max(outside - inside, Fraction(0)) / span) * span / 2
-    return result
+    return {y: -ceil(max(best - worst, Fraction(0)) / span) * span / 2 for y, worst, best in _ends(x, k)}
 
 
 def public_gamma(k: int, d: int) -> Fraction:
@@ -69,19 +57,14 @@ def sets_law(mechanism: CanonicalTopK, x: Sequence[Any], rate: Fraction) -> Law:
     if k == len(x):
         return Law({tuple(range(k)): arb(1)})
     gamma = public_gamma(k, len(x)) if mechanism.gamma is None else Fraction(mechanism.gamma)
-    u = utilities(x, k, gamma, paper=mechanism.loss == "paper")
-    return _won(mechanism, u, rate)
+    return _won(mechanism, utilities(x, k, gamma, paper=mechanism.loss == "paper"), rate)
 
 
 def _won(mechanism: CanonicalTopK, u: dict[tuple[int, ...], Fraction], rate: Fraction) -> Law:
-    return Law(dict(zip(u, choice_law([rate * value for value in u.values()], _noise(mechanism)), strict=True)))
-
-
-def _noise(mechanism: CanonicalTopK) -> str:
     """None is exponential noise under a pure budget and Gumbel noise under any other."""
-    if mechanism.noise is not None:
-        return noise_name(mechanism.noise)
-    return "exponential" if type(mechanism.guarantee).__name__ == "PureDP" else "gumbel"
+    usual = "exponential" if type(mechanism.guarantee).__name__ == "PureDP" else "gumbel"
+    noise = usual if mechanism.noise is None else noise_name(mechanism.noise)
+    return Law(dict(zip(u, choice_law([rate * value for value in u.values()], noise), strict=True)))
 
 
 Chosen = tuple[int, ...]
@@ -100,7 +83,9 @@ def law_of_guarded_set(mechanism: GuardedTopK, scores: Scores) -> Law:
     rho = _rho(k, budget)
     looks = getattr(mechanism.guarantee, "epsilon", 1.0) > 0
     if k <= 2 or not looks or not any(_is_junk(i, j, k, rho) for i in range(k) for j in range(len(x) - k)):
-        return _without_guard(mechanism, scores)
+        whole = mechanism._canonical  # the whole budget: exponential noise where it is pure, Gumbel noise elsewhere
+        law = sets_law(whole, x, Fraction(1) if len(x) == mechanism.k else whole._rate(scores))
+        return Law({(y, "canonical"): p for y, p in law.chances.items()})
     rate, one_shot = mechanism._rate(scores), mechanism._one_shot(scores, k, len(x))  # which noise and how much
     x = [-value for value in x] if mirrored else x
     u = {y: rate * value for y, value in utilities(x, k, _gamma(k, budget)).items()}
@@ -108,7 +93,7 @@ def law_of_guarded_set(mechanism: GuardedTopK, scores: Scores) -> Law:
     junk = {y for y in u if _is_junk(*_class(y, ranks), k, rho)}
     law, left = (_switch if budget == "ZCDP" else _race_guard)(u, junk, _hazard(k, len(x)))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
-    after = set_law(x, k, noise_name(one_shot.noise), one_shot.scale)
+    after = base.set_law(x, k, noise_name(one_shot.noise), one_shot.scale)
     chances |= {(y, "one-shot"): left * p for y, p in after.items()}
     if mirrored:
         chances = {(tuple(i for i in range(len(x)) if i not in y), used): p for (y, used), p in chances.items()}
@@ -117,7 +102,7 @@ def law_of_guarded_set(mechanism: GuardedTopK, scores: Scores) -> Law:
 
 def _race_guard(u: Utilities, junk: Sets, hazard: Fraction) -> tuple[list[arb], arb]:
     """(P[each set wins], P[the guard does]): its score is tau above the weight of the junk (Definition 72)."""
-    return choice_with_guard(list(u.values()), arb(rational(TAU)) + _weight(u, junk).log(), hazard)
+    return base.choice_with_guard(list(u.values()), arb(rational(TAU)) + _weight(u, junk).log(), hazard)
 
 
 def _switch(u: Utilities, junk: Sets, _: Fraction) -> tuple[list[arb], arb]:
@@ -134,18 +119,6 @@ def _switch_chance(lead: arb, slope: Fraction, tau: Fraction) -> arb:
 
 def _weight(u: Utilities, sets: Sets) -> arb:
     return add(power(rational(u[y])) for y in sets)
-
-
-def _without_guard(mechanism: GuardedTopK, scores: Scores) -> Law:
-    """Canonical top-k with the whole budget: exponential noise where it is pure, Gumbel noise elsewhere."""
-    x, k = scores.values.tolist(), mechanism.k
-    if k == len(x):
-        return Law({(tuple(range(k)), "canonical"): arb(1)})
-    u = utilities(x, k, public_gamma(k, len(x)))
-    rate = mechanism._canonical._rate(scores)
-    noise = "exponential" if type(mechanism.guarantee).__name__ == "PureDP" else "gumbel"
-    law = choice_law([rate * value for value in u.values()], noise)
-    return Law({(y, "canonical"): p for y, p in zip(u, law, strict=True)})
 
 
 def _hazard(k: int, d: int) -> Fraction:
@@ -237,7 +210,7 @@ def law_of_guarded_list(mechanism: GuardedListTopK, scores: Scores) -> Law:
     else:
         crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
         guard = _heaviest(x, k, rate, _least_held(k)) + arb(rational(_tau(crowd)))
-        won, left = choice_with_guard(exponents, guard, Fraction(1, 100))
+        won, left = base.choice_with_guard(exponents, guard, Fraction(1, 100))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(lost, won, strict=True)}
     return Law(chances | {(y, "one-shot"): left * p for y, p in after.items()})
 
@@ -273,3 +246,18 @@ def _floor(value: arb) -> int:
     whole = value.floor().unique_fmpz()
     assert whole is not None, "a constant of the guard needs more precision"
     return int(whole)
+
+
+def _twice(mechanism: Any) -> int:
+    """How many scores an audit tries: with fewer there is no guard."""
+    size: int = 2 * mechanism.k
+    return size
+
+
+ENTRIES = (
+    Entry("JointTopK", joint_law, ("joint",), one_by_one=True),
+    Entry("CanonicalTopK", canonical_law, ("canonical",), one_by_one=True),
+    Entry("GuardedTopK", law_of_guarded_set, ("guarded",), relabelled=True, one_by_one=True, k=3, size=_twice),
+    Entry("OrderedCanonicalTopK", ordered_canonical_law, ("ordered-canonical",), one_by_one=True),
+    Entry("GuardedListTopK", law_of_guarded_list, ("guarded-list",), one_by_one=True, k=2, size=_twice),
+)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from shortlist.audit.certified import sets, unknown_domain
-from shortlist.audit.certified.base import Chances, Law, choice_law, gather, ordered_law, rational, set_law
+from shortlist.audit.certified.base import Chances, Entry, Law, choice_law, gather, ordered_law, rational, set_law
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.quantiles import Quantile
@@ -194,3 +194,24 @@ def _part(
             for tail, two in after.items():
                 table[*head, first + place, *tail] = chance * one * two
     return table
+
+
+ENTRIES = (
+    Entry("StableTopK", stable_law, ("stable", "all-or-nothing"), {"stable": {}}, inputs="histograms", sees_level=True),
+    Entry("LargeGap", large_gap_law, examples={"large-gap": {}}, sees_level=True, ranks=True),
+    Entry(
+        "Quantile",
+        quantile_law,
+        examples={
+            "quantile": {"q": 0.5, "votes_per_user": 1},
+            "quantile-gumbel": {"q": 0.25, "noise": "gumbel", "votes_per_user": 1},
+            "quantiles": {"q": (0.25, 0.5, 0.75), "votes_per_user": 1},
+        },
+        inputs="line",
+        sees_level=True,
+        one_by_one=True,
+        size=lambda mechanism: 3,
+    ),
+    Entry("PATE", class_law, inputs="votes"),
+    Entry("MultiLabelPATE", pate_law, inputs="votes", sees_level=True),
+)

@@ -6,29 +6,16 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations
 from itertools import product as cartesian
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flint import arb, fmpq
 
 from shortlist.audit.certified import base
-from shortlist.audit.certified.base import (
-    NAMED,
-    Curve,
-    Law,
-    best_of,
-    density,
-    gap_grid,
-    leads,
-    noise_name,
-    power,
-    product,
-    rational,
-    survival,
-)
+from shortlist.audit.certified.base import NAMED, Curve, Entry, Law, gap_grid, noise_name, power, product, rational
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.threshold import HybridSparseVector, HybridTopK, SparseVector
-    from shortlist.sampling.thresholds import Branch, Rules
+    from shortlist.sampling.thresholds import Rules
     from shortlist.scores import Scores
 
 
@@ -67,7 +54,7 @@ def transcript(rules: Rules, questions: Sequence[Number], outcomes: Sequence[Out
 
 def _noise(rules: Rules, scale: fmpq, at: fmpq) -> Curve:
     """The density of noise of that scale at z - at; with whole numbers its mass."""
-    curve = density(NAMED[noise_name(rules.noise)], scale, at)
+    curve = base.density(NAMED[noise_name(rules.noise)], scale, at)
     return curve.scale(arb(scale) * (1 - power(-1 / scale))) if rules.whole else curve
 
 
@@ -76,20 +63,14 @@ def _factor(rules: Rules, question: fmpq, outcome: Outcome) -> Curve:
     name, gap = outcome if isinstance(outcome, tuple) else (outcome, None)
     factors: list[Curve] = []
     for branch in rules.branches:
+        scale, at = rational(branch.test.scale), question - rational(branch.test.centre)
         if branch.name == name and gap is not None:
-            at = question - rational(branch.test.centre) - rational(gap)
-            return product([*factors, _noise(rules, rational(branch.test.scale), at)])
-        passes = _passing(rules, branch, question)
+            return product([*factors, _noise(rules, scale, at - rational(gap))])
+        passes = base.survival(NAMED[noise_name(rules.noise)], scale, at - rational(branch.test.cut))
         if branch.name == name:
             return product([*factors, passes])
         factors.append(passes.complement())
     return product(factors)
-
-
-def _passing(rules: Rules, branch: Branch, question: fmpq) -> Curve:
-    test = branch.test
-    at = question - rational(test.centre) - rational(test.cut)
-    return survival(NAMED[noise_name(rules.noise)], rational(test.scale), at)
 
 
 def patterns(rules: Rules, length: int) -> Iterator[tuple[tuple[str, ...], Fraction]]:
@@ -112,12 +93,11 @@ def patterns(rules: Rules, length: int) -> Iterator[tuple[tuple[str, ...], Fract
 def transcript_law(rules: Rules, questions: Sequence[Number]) -> Law:
     """Densities of all transcripts of these questions, with a few gaps each, and what each costs."""
     law, costs = {}, {}
-    cuts: dict[str, float] = {branch.name: float(branch.test.cut) for branch in rules.branches}
+    shown: dict[str, list[Outcome]] = {BELOW: [BELOW]}
+    for branch in rules.branches:
+        shown[branch.name] = [(branch.name, float(branch.test.cut) + gap) for gap in (0, 1, 40)]
     for pattern, spent in patterns(rules, len(questions)):
-        choices: list[list[Outcome]] = [
-            [BELOW] if one == BELOW else [(one, cuts[one] + gap) for gap in (0, 1, 40)] for one in pattern
-        ]
-        for outcomes in cartesian(*choices):
+        for outcomes in cartesian(*(shown[one] for one in pattern)):
             law[outcomes] = transcript(rules, questions, outcomes)
             costs[outcomes] = float(rules.first + spent)
     return Law(law, density=True, costs=costs)
@@ -138,13 +118,13 @@ def hybrids_law(mechanism: HybridTopK, scores: Scores) -> Law:
         for order in permutations(range(len(x)), n):
             rest = [x[j] for j in range(len(x)) if j not in order]
             for gaps in gap_grid(n, scale):
-                ahead = zip(order, leads(gaps), strict=True)
+                ahead = zip(order, base.leads(gaps), strict=True)
                 winners = base.product([CONSTANT, *(base.density(noise, wide, x[i] - lead) for i, lead in ahead)])
                 if ended:
                     others = [base.below(noise, wide, place) for place in rest]
                     value = base.product([winners, base.density(noise, wide, line), *others]).integral()
                 else:
-                    value = best_of(winners, [line, *rest], noise, wide).integral()
+                    value = base.best_of(winners, [line, *rest], noise, wide).integral()
                 densities[order, gaps, ended] = value
                 costs[order, gaps, ended] = float(mechanism._cost(scores, n))
     return Law(densities, density=True, costs=costs)
@@ -177,3 +157,24 @@ def hybrids_sparse_vector_law(mechanism: HybridSparseVector, scores: Scores) -> 
                 densities[order, gaps] = base.product([line, *winners, *others]).integral()
                 costs[order, gaps] = float(mechanism._cost(scores, n))
     return Law(densities, density=True, costs=costs)
+
+
+SPARSE_VECTORS: dict[str, dict[str, Any]] = {
+    "sparse-vector": {},
+    "sparse-vector-laplace": {"noise": "laplace"},
+    "sparse-vector-geometric": {"noise": "geometric"},
+    "adaptive-sparse-vector": {"adaptive": True},
+    "sparse-vector-branches": {"branches": (4, 2)},
+}
+AT_ZERO: dict[str, Any] = {"threshold": 0}
+ABOUT: dict[str, Any] = {"sees_level": True, "at_threshold": True}
+ENTRIES = (
+    Entry(
+        "SparseVector",
+        sparse_vector_law,
+        examples={name: AT_ZERO | words for name, words in SPARSE_VECTORS.items()},
+        **ABOUT,
+    ),
+    Entry("HybridTopK", hybrids_law, examples={"hybrid-top-k": AT_ZERO}, **ABOUT),
+    Entry("HybridSparseVector", hybrids_sparse_vector_law, examples={"hybrid-sparse-vector": AT_ZERO}, **ABOUT),
+)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from shortlist.audit.certified.base import (
-    Law,
-    add,
-    choice_law,
-    gather,
-    independent,
-    noise_name,
-    ordered_law,
-    power,
-    rational,
-)
+from shortlist.audit.certified import base
+from shortlist.audit.certified.base import Entry, Law, add, choice_law, gather, independent, power, rational
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.partition import Branch, KeySet, NamesChoice
@@ -34,23 +25,18 @@ def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
     return [i for i, count in enumerate(counts) if count > c], c
 
 
-def law_of_limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> Law:
-    """(labels in order, cut before the bar; whether the bar ended them)."""
-    return lists_law(mechanism, scores.values.tolist())
-
-
 def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
-    """The same for these counts."""
+    """(labels in order, cut before the bar; whether the bar ended them)."""
     assert mechanism.limit is not None
     rate, (offset, many) = Fraction(mechanism._rates[0]), mechanism._bar
     there, c = working_list(counts, mechanism.limit)
     bar = c + 1 + offset
-    if noise_name(mechanism.noise) == "gumbel":
+    if base.noise_name(mechanism.noise) == "gumbel":
         weights = [power(rational(rate * counts[i])) for i in there]
         return Law(_peel(there, weights, many * power(rational(rate * bar)), mechanism.k))
     k = min(mechanism.k, len(there) + 1)
     lists = []
-    for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
+    for order, chance in base.ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
         ended = len(there) in order or len(order) < mechanism.k
         cut = order[: order.index(len(there))] if len(there) in order else order
         lists.append(((tuple(there[i] for i in cut), ended), chance))
@@ -67,11 +53,6 @@ def _peel(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, a
                 chance *= weights[i] / rest
             law[tuple(there[i] for i in order), n < k] = chance * bar / rests[-1] if n < k else chance
     return law
-
-
-def canonical_limited_law(mechanism: CanonicalLimitedDomain, scores: Scores) -> Law:
-    """{set: chance}, the counts being those of the scores."""
-    return sets_law(mechanism, scores.values.tolist())
 
 
 def sets_law(mechanism: CanonicalLimitedDomain, counts: Sequence[int]) -> Law:
@@ -94,13 +75,11 @@ FAR = 12
 """So many people above the bar sums are told apart."""
 
 
-def keys_law(mechanism: KeySet, scores: Scores) -> Law:
-    """{the sum of each label in steps, None where it is not named: chance}; a count of 0 is an absent label."""
-    return sums_law(mechanism, scores.values.tolist())
-
-
 def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
-    """The same for whole sums: in people, or in units of 2^-20 where they are weighted."""
+    """{the sum of each label in steps, None where it is not named: chance}; a count of 0 is an absent label.
+
+    Whole sums: in people, or in units of 2^-20 where they are weighted.
+    """
     if mechanism.k is not None and mechanism.k < len(counts):
         raise ValueError("the law is known for all names that reach the bar: leave k= out, or let k be that of all")
     coin = mechanism._coin
@@ -167,13 +146,8 @@ def _coin_chance(coin: Any) -> arb:
     return (arb(rational(coin.delta)) - here) / (less - here)
 
 
-def names_choice_law(mechanism: NamesChoice, scores: Scores) -> Law:
-    """{(branch, what it names): chance}, the counts being those of the scores; without key sets."""
-    return both_law(mechanism, scores.values.tolist(), None)
-
-
-def both_law(mechanism: NamesChoice, counts: Sequence[int], weights: Sequence[int] | None) -> Law:
-    """The same with the weights of the same labels, in units of 2^-20."""
+def both_law(mechanism: NamesChoice, counts: Sequence[int], weights: Sequence[int] | None = None) -> Law:
+    """{(branch, what it names): chance}; key sets with the weights of the same labels, in units of 2^-20."""
     rate = Fraction(mechanism.rate)
     return law_of_mixture(mechanism.branches, rate, counts, weights, in_order=mechanism.in_order)
 
@@ -213,3 +187,40 @@ def choices(branches: Sequence[Branch], rate: Fraction, counts: Sequence[int]) -
         return max(count + Fraction(number) for count, number in rows)
 
     return choice_law([-rate * bar(branch) for branch in branches], "gumbel")
+
+
+def _of_counts(law: Callable[[Any, list[int]], Law]) -> Callable[[Any, Scores], Law]:
+    """Return the law of scores that are counts."""
+    return lambda mechanism, scores: law(mechanism, scores.values.tolist())
+
+
+NAMES: dict[str, Any] = {"inputs": "histograms", "sees_level": True}
+ENTRIES = (
+    Entry(
+        "LimitedDomainTopK",
+        _of_counts(lists_law),
+        ("limited-domain",),
+        {
+            "limited-domain": lambda k: {"limit": k + 1},
+            "limited-domain-exponential": lambda k: {"limit": k + 1, "noise": "exponential"},
+        },
+        **NAMES,
+    ),
+    Entry(
+        "CanonicalLimitedDomain",
+        _of_counts(sets_law),
+        ("canonical-limited-domain",),
+        {"canonical-limited-domain": {}},
+        one_by_one=True,
+        **NAMES,
+    ),
+    Entry(  # nobody may bring more labels than count
+        "KeySet",
+        _of_counts(sums_law),
+        ("keys",),
+        {"keys": {"k": None, "most": 3}, "keys-2": {"k": None, "most": 2}},
+        size=lambda mechanism: min(3, mechanism.most),
+        **NAMES,
+    ),
+    Entry("NamesChoice", _of_counts(both_law), ("names-choice",), {"names-choice": {}}, one_by_one=True, **NAMES),
+)

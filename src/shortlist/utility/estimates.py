@@ -26,6 +26,8 @@ from shortlist.exact.search import bisect, halvings, whole_numbers, within_ratio
 if TYPE_CHECKING:
     from flint import arb
 
+    from shortlist.release import Release
+
 HALF, COVERAGE = Fraction(1, 2), Fraction(19, 20)
 NORMAL = 1.959963984540055
 """z with P[|N(0, 1)| <= z] >= 95%, rounded up."""
@@ -208,11 +210,9 @@ class LowerBound:
 
 
 @dataclass(frozen=True, slots=True)
-class UpperBound:
+class UpperBound(LowerBound):
     """score <= `value` with this confidence, in the sense of the `caveat`."""
 
-    value: float
-    confidence: float
     caveat: str = CAVEAT.replace("above", "below").replace("far below", "far above")
 
 
@@ -495,3 +495,27 @@ def _least(true: Callable[[float], bool], unit: float) -> float:
     if not (math.isfinite(low) and math.isfinite(high)):
         return math.inf
     return bisect(true, low, high, halvings(60))[1]
+
+
+def refine_release(release: Release, measurements: Iterable[float], variance: float) -> list[float]:
+    """`Release.refine`: of the smallest, the gaps are leads of negated scores."""
+    gaps, evidence = release._check_gaps("refine"), release.evidence
+    if evidence is None:
+        raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
+    sign = -1 if release.largest is False else 1
+    readings = [sign * one for one in check_measurements(measurements, len(gaps))]
+    return [sign * one for one in evidence.refine(gaps, readings, variance)]
+
+
+def bound_release(release: Release, name: str, confidence: float) -> list[LowerBound] | list[UpperBound]:
+    """`Release.lower_bound` of the largest, or `Release.upper_bound` of the smallest."""
+    smallest = release.largest is False
+    if smallest and name == "lower_bound":
+        raise AttributeError("of the smallest the gaps bound the scores from above; read .upper_bound")
+    if not smallest and name == "upper_bound":
+        raise AttributeError("of the largest the gaps bound the scores from below; read .lower_bound")
+    gaps, evidence = release._check_gaps(name), release.evidence
+    if not isinstance(evidence, LineGaps):
+        raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
+    bounds = evidence.lower_bound(gaps, confidence)
+    return [UpperBound(0.0 - one.value, one.confidence) for one in bounds] if smallest else bounds
