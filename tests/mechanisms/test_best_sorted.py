@@ -15,12 +15,10 @@ from tests.helpers.support import assert_law, p_value, sized
 X = [14, 11, 10, 9, 7, 7, 6, 4, 3, 3, 2, 1, 0, 0]
 
 
-@pytest.fixture
-def bins(monkeypatch):
-    """Bins for short lists too, so wide that a bound in place of a loss would show."""
+def sort_few(patch):
+    """Sort few of short lists too, and make bins so wide that a bound in place of a loss would show."""
     for name, value in {"FEWEST": 1, "SMALLEST_BLOCK": 1, "SORTED_AT_ONCE": 1, "PIECE": 3, "WIDTH": 2.5}.items():
-        monkeypatch.setattr(subsets, name, value)
-    return monkeypatch
+        patch.setattr(subsets, name, value)
 
 
 def hard_scores(rng):
@@ -49,13 +47,14 @@ def hard_scores(rng):
             return 1e16 + rng.integers(0, 40, size).astype(float)
 
 
-def test_ranks_and_bounds_are_those_of_sorted_scores(bins):
+def test_ranks_and_bounds_are_those_of_sorted_scores(monkeypatch):
+    sort_few(monkeypatch)
     rng, found = np.random.default_rng(7), 0
     for _ in range(sized(900, full=40_000)):
         values = hard_scores(rng)
         k, rate = int(rng.integers(1, max(2, len(values) // 4))), Fraction(float(10 ** rng.uniform(-4, 4)))
-        bins.setattr(subsets, "SORTED_AT_ONCE", int(rng.choice([1, 16, 10**6])))
-        bins.setattr(subsets, "BINS", int(rng.choice([1, 7, 100, 1 << 14])))
+        monkeypatch.setattr(subsets, "SORTED_AT_ONCE", int(rng.choice([1, 16, 10**6])))
+        monkeypatch.setattr(subsets, "BINS", int(rng.choice([1, 7, 100, 1 << 14])))
         best = subsets.BestSorted.of(values, k, rate, rng.uniform(0, 50), rng.uniform(1, 100))
         if best is None:
             continue
@@ -88,18 +87,17 @@ def test_ranks_and_bounds_are_those_of_sorted_scores(bins):
     ],
     ids=str,
 )
-def test_single_draws_have_the_law_of_many(bins, mechanism):
-    single, many = sized(1500, full=30_000), sized(150_000, full=1_000_000)
-    source = sl.testing.seeded(11)
-    rows = [mechanism.release(X, monotone=True, rng=source).items for _ in range(single)]
-    law = Counter(map(tuple, rows_of(mechanism.release_many(X, monotone=True, draws=many, rng=source))))
-    found = Counter(map(tuple, rows))
-    common = [items for items, count in law.items() if count * single > 8 * many]
-    chances = [law[items] / many for items in common]
+def test_draws_from_bins_have_the_law_of_draws_from_sorted_scores(monkeypatch, mechanism):
+    draws, source = sized(1500, full=40_000), sl.testing.seeded(11)
+    law = Counter(map(tuple, rows_of(mechanism.release_many(X, monotone=True, draws=20 * draws, rng=source))))
+    sort_few(monkeypatch)
+    found = Counter(map(tuple, rows_of(mechanism.release_many(X, monotone=True, draws=draws, rng=source))))
+    common = [items for items, count in law.items() if count > 160]
+    chances = [law[items] / (20 * draws) for items in common]
     counts = [found[items] for items in common]
-    assert_law([*counts, single - sum(counts)], [*chances, 1 - sum(chances)])
+    assert_law([*counts, draws - sum(counts)], [*chances, 1 - sum(chances)])
     half = [chance / 2 for chance in chances]
-    assert p_value([*counts, single - sum(counts)], [*half, 1 - sum(half)]) < 1e-6
+    assert p_value([*counts, draws - sum(counts)], [*half, 1 - sum(half)]) < 1e-6
 
 
 def rows_of(drawn):
