@@ -494,10 +494,12 @@ class BestSorted:
     that lose more. Floats round in order: a better score is never in a later bin.
     """
 
-    def __init__(self, values: Values, able: int, k: int, rate: Fraction, best: Indices, far: float) -> None:
-        self.values, self._able, self.faint = values, able, 0.0
-        """How many are above -inf."""
+    def __init__(
+        self, values: Values, able: int, k: int, rate: Fraction, best: Indices, crowd: float, faint: float
+    ) -> None:
+        self.values, self._able = values, able
         self._centre = values[best[k - 1]]
+        far, self.faint = crowd + faint, -faint
         self.width = max(WIDTH, far / BINS)
         """How much a loss varies in a bin, at most."""
         self.spread = 1.001 * self.width
@@ -521,8 +523,8 @@ class BestSorted:
             every[-1] -= len(values) - able
             self._numbers = np.flatnonzero(every)
             counts = every[self._numbers]
-        self._best = best
-        """The first ranks."""
+        self.sorted, self.order = best, Order(self)
+        """Where the ranks that are sorted stand among the candidates, and where any rank does."""
         self._ends = np.cumsum(counts)
         """Where the ranks of the bins end that hold any."""
         later = self._ends > len(best)
@@ -541,7 +543,7 @@ class BestSorted:
         """
         size, whole = len(values), values.dtype.kind != "f"
         block = min(BLOCK, size // (4 * (k + 1)))
-        if size < FEWEST or block < SMALLEST_BLOCK or not 0.0 < float(rate) < math.inf:
+        if size < FEWEST or block < SMALLEST_BLOCK or not 1e-200 < float(rate) < 1e200:
             return None
         if whole and (int(values.max()) > 2**53 or int(values.min()) < -(2**53)):
             return None
@@ -551,19 +553,7 @@ class BestSorted:
         if len(best) > SORTED_AT_ONCE or bar == -np.inf:
             return None
         able = size if whole else int(np.count_nonzero(values > -np.inf))
-        ranked = cls(values, able, k, rate, best[descending(values[best])], crowd + faint)
-        ranked.faint = -faint
-        return ranked
-
-    @property
-    def sorted(self) -> Indices:
-        """Where the ranks that are sorted stand among the candidates."""
-        return self._best
-
-    @property
-    def order(self) -> Order:
-        """Where any ranks stand among the candidates."""
-        return Order(self)
+        return cls(values, able, k, rate, best[descending(values[best])], crowd, faint)
 
     def __len__(self) -> int:
         return self._able
@@ -577,8 +567,8 @@ class BestSorted:
     def positions(self, ranks: Indices) -> Indices:
         """Where these ranks stand among the candidates."""
         positions = np.empty(len(ranks), np.int64)
-        known = ranks < len(self._best)
-        positions[known] = self._best[ranks[known]]
+        known = ranks < len(self.sorted)
+        positions[known] = self.sorted[ranks[known]]
         if known.all():
             return positions
         place = np.searchsorted(self._ends, ranks, side="right")
