@@ -28,7 +28,7 @@ OF_EXACT_NUMBERS = tuple(
     f"test_{name}"
     for name in (
         "custom_noise", "gaussian_noise", "noise_distributions", "partial_reals", "piecewise_noise", "ranked_subsets",
-        "rough_noise", "score_intervals", "tallied_scores",
+        "rough_noise", "score_intervals",
     )
 )  # fmt: skip
 

@@ -193,6 +193,10 @@ class Listed:
         parts = (self.numbers[start : start + (1 << 16)] for start in range(0, self.size, 1 << 16))  # no copy of all
         return sum(int(np.count_nonzero(part > -np.inf)) for part in parts)
 
+    def has_choosable(self, k: int) -> bool:
+        """Return whether at least k may be chosen; mostly the first ones tell."""
+        return int(np.count_nonzero(self.numbers[: 1 << 12] > -np.inf)) >= k or self.choosable >= k
+
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         labels = range(self.size) if self.labels is None else self.labels
         return list(map(labels.__getitem__, positions))
@@ -251,6 +255,9 @@ class Remote:
 
     choosable = forward("size")
 
+    def has_choosable(self, k: int) -> bool:
+        return self.size >= k
+
     @cached_property
     def numbers(self) -> Values:
         numbers = self.runs.expand()
@@ -288,6 +295,9 @@ class Votes:
     numbered = True
     remote = labels = weights = runs = None
     size = choosable = forward("grid.size")
+
+    def has_choosable(self, k: int) -> bool:
+        return self.size >= k
 
     @property
     def numbers(self) -> Values:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist._arrays import Floats, Indices, Mask, Runs, Values
 from shortlist.exact.reals import FAR, ball, to_float
+from shortlist.exact.subsets import BestSorted
 
 if TYPE_CHECKING:
     from flint import arb
@@ -37,16 +38,18 @@ CHUNK = 1 << 20
 class Ladder:
     """Scores in decreasing order and the least loss there is, in whole numbers of a unit."""
 
-    scores: Values
+    scores: Values | Runs
     """Whole numbers (int64, or Python integers in an object array), or floats: whole multiples of the unit."""
     rising: Values
-    """The same in increasing order."""
+    """The same in increasing order; nothing of runs."""
     unit: Fraction
     k: int
     first: int
     """The loss of the right list: 0, or less."""
     above: Indices | None = None
     """How many scores are less than so many units below the best, for 0, 1, .. until all are: where these are few."""
+    best: BestSorted | None = None
+    """The candidates, where only the best are sorted: then `scores` has runs of upper bounds on the others."""
 
     @property
     def last(self) -> int:
@@ -56,16 +59,35 @@ class Ladder:
 
     def whole(self, ranks: Indices) -> Values:
         """The scores of these ranks, exactly."""
-        scores = self.scores[ranks]
+        scores: Values = self.scores[ranks]
         if scores.dtype.kind != "f":
             return scores
         return np.array([int(Fraction(value) / self.unit) for value in scores.tolist()] + [None], object)[:-1]
 
+    def surplus(self, ranks: list[int]) -> Fraction:
+        """Return by how many units a wrong list loses more than the bounds on its scores say."""
+        if self.best is None or max(ranks) < len(self.best.sorted):
+            return Fraction(0)
+        places = np.array(ranks)
+        bounds = self.whole(np.arange(self.k)) - self.whole(places)
+        chosen, centre = self.best.values[self.best.positions(places)].tolist(), self.best.values[self.best.sorted[0]]
+        losses = (
+            (Fraction(centre.item()) - Fraction(one)) / self.unit - int(top)
+            for one, top in zip(chosen, self.whole(np.zeros(1, np.int64)) - self.whole(np.arange(self.k)), strict=True)
+        )
+        return max(losses) - int(bounds.max())
+
+    def sort(self) -> Ladder:
+        """Return the same by scores that are all sorted."""
+        return self if self.best is None else ladder(self.best.values, self.k, gap=self.first < 0)[0]
+
     def reach(self, losses: Values) -> Indices:
         """n_i(t) for every place i, one row for each loss t, exactly; below 0 the right list alone is left."""
         floors = self.whole(np.arange(self.k)) - losses[:, None]
-        if self.above is not None:
-            counts: Indices = self.above[np.clip(self.scores[0] + 1 - floors, 0, len(self.above) - 1)]
+        if isinstance(self.scores, Runs):
+            counts: Indices = Runs(-self.scores.values, self.scores.ends).searchsorted(-floors, side="right")
+        elif self.above is not None:
+            counts = self.above[np.clip(self.scores[0] + 1 - floors, 0, len(self.above) - 1)]
         else:
             sought = _floats_above(floors, self.unit) if self.scores.dtype.kind == "f" else floors
             counts = len(self.scores) - np.searchsorted(self.rising, sought, side="left")
@@ -78,7 +100,7 @@ class Ladder:
 
     def losses_of(self, losses: list[int]) -> Values:
         """Losses as an array: int64 where the scores are, Python integers elsewhere."""
-        return np.array(losses, np.int64 if self.scores.dtype == np.int64 else object)
+        return np.array(losses, np.int64 if self.whole(np.zeros(1, np.int64)).dtype == np.int64 else object)
 
 
 def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indices]:
@@ -95,6 +117,33 @@ def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indice
         best = steps.whole(np.arange(min(k + 1, len(falling))))
         steps = replace(steps, first=-int((best[:-1] - best[1:]).min()))
     return steps, positions[order]
+
+
+FAINT_LISTS = 1000.0
+"""Lists that weigh e^-1000 of the best one together: no guard sees them, whose noise has a hazard of 1/100."""
+
+
+def coarse_ladder(values: Values, k: int, rate: Fraction, *, gap: bool) -> Ladder | None:
+    """Return the ladder of the best scores and of bounds on the others; None where all are as well sorted.
+
+    `rate` is for one unit of the scores.
+    """
+    best = BestSorted.of(values, k, rate, k * math.log(len(values)), FAINT_LISTS)
+    if best is None:
+        return None
+    whole, unit = _in_units(values[best.sorted])
+    bounds = best.fall.values[len(best.sorted) - k :]
+    with np.errstate(over="ignore"):
+        below = bounds / float(rate * unit) * (1.0 - 2.0**-40)
+    if whole.dtype != np.int64 or not below.max(initial=0.0) < 2.0**61:
+        return None
+    tails = np.minimum(whole[k - 1] - below.astype(np.int64), whole[-1])
+    falling = Runs(np.append(whole, tails), np.append(np.arange(1, k + 1), best.fall.ends + k))
+    steps = Ladder(falling, falling.values[:0], unit, k, 0, None, best)
+    if not gap:
+        return steps
+    top = steps.whole(np.arange(k + 1))
+    return replace(steps, first=-int((top[:-1] - top[1:]).min()))
 
 
 def _above(falling: Values) -> Indices | None:
@@ -296,6 +345,9 @@ class Junk:
     @cached_property
     def finer(self) -> Junk:
         """The same with bounds as close as floats can tell."""
+        if self.steps.best is not None:
+            steps = self.steps.sort()
+            return junk_of(steps, self.rate / self.steps.unit * steps.unit, self.limit).finer
         return _search(self.steps, self.rate, self.limit, self.start, self.end, 0.0)
 
     def exact(self) -> arb:
@@ -303,11 +355,12 @@ class Junk:
         from flint import arb
 
         values: list[arb] = []
+        steps, rate = self.finer.steps, self.finer.rate
         for start, end in zip(self.finer.start.tolist(), self.finer.end.tolist(), strict=True):
-            losses = rungs(self.steps, start, end - 1)
-            for loss, reach in zip(losses.tolist(), self.steps.reach(losses).tolist(), strict=True):
+            losses = rungs(steps, start, end - 1)
+            for loss, reach in zip(losses.tolist(), steps.reach(losses).tolist(), strict=True):
                 if count := junk_count(reach, self.limit):
-                    values.append(arb(count).log() - ball(self.rate * (loss - self.steps.first)))
+                    values.append(arb(count).log() - ball(rate * (loss - steps.first)))
         return reduce(arb.max, values)
 
 
@@ -329,7 +382,13 @@ def junk_count(reach: list[int], limit: int) -> int:
 def junk_of(steps: Ladder, rate: Fraction, limit: int) -> Junk:
     """The junk of a ladder, coarsely at first; some list must be junk, which the number of candidates tells."""
     start = np.unique(steps.losses_of([0, steps.last]))
-    return _search(steps, rate, limit, start, np.append(start[1:], start[-1:] + 1), COARSE)
+    junk = _search(steps, rate, limit, start, np.append(start[1:], start[-1:] + 1), COARSE)
+    if steps.best is None:
+        return junk
+    # a list without candidates beyond the bins loses at most so much more than its bounds say
+    lead = float(-steps.first * rate)
+    low = junk.low - steps.best.spread - 2.0 * float(rate)
+    return replace(junk, low=low if junk.low > steps.best.faint - lead + 1.0 else -math.inf)
 
 
 def _search(steps: Ladder, rate: Fraction, limit: int, start: Values, end: Values, tolerance: float) -> Junk:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from operator import attrgetter
@@ -115,6 +115,8 @@ class Classes:
     i: Indices
     rise: Floats
     fall: Floats | Runs
+    exact_fall: Callable[[int], float] | None = None
+    """The second part of a loss, where `fall` has lower bounds on it (`BestSorted`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +358,7 @@ class Ranking:
 
     order: Indices
     """Where each rank stands among the caller's candidates; of none if they came ranked."""
-    scores: Values | Runs
+    scores: Values | Runs | BestSorted
     k: int
     inner: Fraction
     """g epsilon / R, for the worst score inside."""
@@ -366,7 +368,16 @@ class Ranking:
 
     def positions(self, ranks: Indices) -> Indices:
         """Where these ranks stand among the caller's candidates."""
+        if isinstance(self.scores, BestSorted):
+            return self.scores.positions(ranks)
         return ranks if isinstance(self.scores, Runs) else self.order[ranks]
+
+    def sort(self) -> Ranking:
+        """Return the same with all scores sorted."""
+        if not isinstance(self.scores, BestSorted):
+            return self
+        order, scores = self.scores.sort()
+        return replace(self, order=order, scores=scores)
 
     @property
     def merges(self) -> bool:
@@ -375,8 +386,10 @@ class Ranking:
 
     def classes(self) -> Classes:
         """The losses of all classes in floats, to a relative error of 2^-50 each part."""
-        top, rest = self.scores[: self.k], self.scores[self.k :]
-        rise = _scale(top[::-1], self._anchor, self.outer)
+        rise = _scale(self.scores[: self.k][::-1], self._anchor, self.outer)
+        if isinstance(self.scores, BestSorted):
+            return Classes(np.arange(self.k), rise, self.scores.fall, lambda j: self._fall_at(self.k + j))
+        rest = self.scores[self.k :]
         return Classes(np.arange(self.k), rise, _scale(rest, self.scores[self.k - 1], self.inner))
 
     def single_row(self) -> Classes:
@@ -384,8 +397,16 @@ class Ranking:
 
         Its C(k - 1 + j, j) members are rank k + j and any k - 1 before it; class 0 is the top k.
         """
-        fall = _scale(self.scores[self.k - 1 :], self.scores[self.k - 1], self.inner)
-        return Classes(np.array([self.k - 1]), np.zeros(1), fall)
+        only, rise = np.array([self.k - 1]), np.zeros(1)
+        if isinstance(self.scores, BestSorted):
+            fall = self.scores.fall
+            all_of_them = Runs(np.append(0.0, fall.values), np.append(1, fall.ends + 1))
+            return Classes(only, rise, all_of_them, lambda j: self._fall_at(self.k - 1 + j))
+        return Classes(only, rise, _scale(self.scores[self.k - 1 :], self.scores[self.k - 1], self.inner))
+
+    def _fall_at(self, rank: int) -> float:
+        """Return the second part of the loss of sets whose worst member has this rank, to a relative error of 2^-50."""
+        return float(_scale(self.scores[rank : rank + 1], self.scores[self.k - 1], self.inner)[0])
 
     def loss(self, i: int, last: int) -> Fraction:
         """The loss of the subsets that miss rank k - i first and hold rank last + 1 as their worst, exactly."""
@@ -404,10 +425,20 @@ class Ranking:
         return anchor
 
 
-def rank_scores(values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool) -> Ranking:
-    """Sort once, unless the values come as runs, best first; `rate` is epsilon / R."""
-    if isinstance(values, Runs):
-        return Ranking(np.empty(0, np.int64), values, k, gamma * rate, (1 - gamma) * rate, gap_aware)
+def rank_scores(
+    values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool, faint: float | None = None
+) -> Ranking:
+    """Sort once, unless the values come as runs, best first; `rate` is epsilon / R.
+
+    With `faint`, for one draw, only the best of many scores are sorted: all sets with another candidate weigh less than
+    e^-faint of the best set (`BestSorted`).
+    """
+    best = None
+    if faint is not None and not isinstance(values, Runs):
+        best = BestSorted.of(values, k, gamma * rate, one_log_choose(k, len(values) - k), faint)
+    if isinstance(values, Runs) or best is not None:
+        ranked = values if best is None else best
+        return Ranking(np.empty(0, np.int64), ranked, k, gamma * rate, (1 - gamma) * rate, gap_aware)
     order = descending(values)
     scores = values[order]
     if values.dtype.kind == "f":
@@ -441,58 +472,149 @@ def _scale(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:
     return np.abs(Contest(scores, 1, 1 / rate, GUMBEL, centre.item()).positions(scores))
 
 
-MANY = 1 << 16
-"""Fewer candidates than these are sorted in little time."""
-SPAN = 1 << 22
-"""Numbers further apart than this are not counted one by one."""
-CHUNK = 1 << 20
-FEW = 64
-"""Each different number of the winners is looked for in all scores: more than so many cost more than an order."""
+BLOCK = 256
+"""Scores of which only the largest is looked at first, at most."""
+SMALLEST_BLOCK = 8
+PIECE = 1 << 14
+"""Scores that are put into bins at a time: they fit a processor's cache."""
+BINS = 1 << 14
+WIDTH = 0.05
+"""How much a loss may vary in a bin, unless that makes more than BINS of them."""
+SORTED_AT_ONCE = 1 << 15
+"""So many scores are sorted in less time than many are put into bins."""
+FEWEST = 1 << 12
+BELOW = 1.0 - 2.0**-40
+"""Far more than floats are off here."""
+
+
+class BestSorted:
+    """Scores of which the best are sorted; the others are counted in bins, and sorted where a rank is asked for.
+
+    Bin b holds the candidates with a loss of about b to b + 1 times `width` beside the k-th best, the last bin all
+    that lose more. Floats round in order: a better score is never in a later bin.
+    """
+
+    def __init__(
+        self, values: Values, able: int, k: int, rate: Fraction, best: Indices, crowd: float, faint: float
+    ) -> None:
+        self.values, self._able = values, able
+        self._centre = values[best[k - 1]]
+        far, self.faint = crowd + faint, -faint
+        self.width = max(WIDTH, far / BINS)
+        """How much a loss varies in a bin, at most."""
+        self.spread = 1.001 * self.width
+        """At most so much more than its bound a loss is, but in the last bin."""
+        self._last = math.ceil(far / self.width)
+        """The bin of all that lose more."""
+        self._steps = float(rate) / self.width
+        self._members: dict[int, Indices] = {}
+        with np.errstate(over="ignore"):
+            floor = np.float64(float(self._centre) - (self._last + 2) / self._steps)
+            near = np.flatnonzero(values >= floor)
+        if len(near) <= SORTED_AT_ONCE:
+            near = near[self._bins(values[near]) < self._last]
+            counts = np.array([len(near), able - len(near)])
+            self._numbers = np.array([0, self._last])
+            best = max(best, near[descending(values[near])], key=len)
+        else:
+            every = np.zeros(self._last + 1, np.int64)
+            for start in range(0, len(values), PIECE):
+                every += np.bincount(self._bins(values[start : start + PIECE]), minlength=len(every))
+            every[-1] -= len(values) - able
+            self._numbers = np.flatnonzero(every)
+            counts = every[self._numbers]
+        self.sorted, self.order = best, Order(self)
+        """Where the ranks that are sorted stand among the candidates, and where any rank does."""
+        self._ends = np.cumsum(counts)
+        """Where the ranks of the bins end that hold any."""
+        later = self._ends > len(best)
+        exact = _scale(values[best[k:]], self._centre, rate)
+        bounds = np.maximum(self._numbers[later] * (self.width * BELOW), exact[-1] if len(exact) else 0.0)
+        self.fall = Runs(np.append(exact, bounds), np.append(np.arange(1, len(exact) + 1), self._ends[later] - k))
+        """The losses of ranks k, k + 1, ..: exact to 2^-50 where they are sorted, and lower bounds where not."""
+        self.far_from = int(self._ends[-2]) - k if self._numbers[-1] == self._last else int(self._ends[-1]) - k
+        """Where in `fall` the last bin begins."""
+
+    @classmethod
+    def of(cls, values: Values, k: int, rate: Fraction, crowd: float, faint: float) -> BestSorted | None:
+        """Return the scores with bins up to a loss of crowd + faint, where e^crowd outcomes weigh e^-faint or less.
+
+        None where all are as well sorted: few scores, integers that no float holds, many that tie for rank k.
+        """
+        size, whole = len(values), values.dtype.kind != "f"
+        block = min(BLOCK, size // (4 * (k + 1)))
+        if size < FEWEST or block < SMALLEST_BLOCK or not 1e-200 < float(rate) < 1e200:
+            return None
+        if whole and (int(values.max()) > 2**53 or int(values.min()) < -(2**53)):
+            return None
+        highest = np.maximum.reduceat(values, np.arange(0, size, block))
+        bar = np.partition(highest, len(highest) - k - 1)[len(highest) - k - 1]
+        best = np.flatnonzero(values >= bar)
+        if len(best) > SORTED_AT_ONCE or bar == -np.inf:
+            return None
+        able = size if whole else int(np.count_nonzero(values > -np.inf))
+        return cls(values, able, k, rate, best[descending(values[best])], crowd, faint)
+
+    def __len__(self) -> int:
+        return self._able
+
+    def __getitem__(self, rank: Any) -> Any:
+        """The scores of these ranks."""
+        if isinstance(rank, slice):
+            return self.values[self.positions(np.arange(*rank.indices(self._able)))]
+        return self.values[self.positions(np.array([rank]))[0]]
+
+    def positions(self, ranks: Indices) -> Indices:
+        """Where these ranks stand among the candidates."""
+        positions = np.empty(len(ranks), np.int64)
+        known = ranks < len(self.sorted)
+        positions[known] = self.sorted[ranks[known]]
+        if known.all():
+            return positions
+        place = np.searchsorted(self._ends, ranks, side="right")
+        bins = self._numbers[np.where(known, 0, place)]
+        self._look_up(set(bins[~known].tolist()) - self._members.keys())
+        for n in np.flatnonzero(~known):
+            start = int(self._ends[place[n] - 1]) if place[n] else 0
+            positions[n] = self._members[int(bins[n])][ranks[n] - start]
+        return positions
+
+    def sort(self) -> tuple[Indices, Values]:
+        """Return (positions by rank, scores by rank) of all."""
+        order = descending(self.values)[: self._able]
+        return order, self.values[order]
+
+    def _look_up(self, bins: set[int]) -> None:
+        """Sort the members of these bins."""
+        if not bins:
+            return
+        with np.errstate(over="ignore"):
+            slack = abs(float(self._centre)) * 2.0**-40
+            high = np.float64(float(self._centre) - (min(bins) - 1) / self._steps + slack)
+            low = np.float64(float(self._centre) - (max(bins) + 2) / self._steps - slack)
+        inside = self.values > -np.inf if max(bins) == self._last else self.values >= low
+        if min(bins):
+            inside &= self.values <= high
+        near = np.flatnonzero(inside)
+        number = self._bins(self.values[near])
+        for one in bins:
+            members = near[number == one]
+            self._members[one] = members[descending(self.values[members])]
+
+    def _bins(self, values: Values) -> Indices:
+        """The bin of each."""
+        with np.errstate(over="ignore"):
+            depth = np.subtract(self._centre, values, dtype=np.float64)
+            depth *= self._steps
+        bins: Indices = np.clip(depth, 0.0, self._last, out=depth).astype(np.int64)
+        return bins
 
 
 @dataclass(frozen=True, slots=True)
-class CountedScores:
-    """Scores by their runs, best first; tied candidates stand in the caller's order. None came as runs alone."""
+class Order:
+    """The candidate at each rank, looked up when it is asked for."""
 
-    values: Values | None
-    runs: Runs
+    best: BestSorted
 
-    def positions(self, ranks: Indices) -> Indices:
-        """Where these ranks stand among the candidates, in the same order; those that came as runs have no other."""
-        if self.values is None:
-            return ranks
-        which = np.searchsorted(self.runs.ends, ranks, side="right")
-        different = np.unique(which).tolist()
-        if len(different) > FEW:
-            return descending(self.values)[ranks]
-        place = ranks - np.append(0, self.runs.ends)[which]  # among those that are tied
-        positions, before = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
-        least = self.runs.values[which.max(initial=0)]
-        for start, chunk in _chunks(self.values):
-            near = np.flatnonzero(chunk >= least)
-            scores = chunk[near]
-            for one in different:
-                mine = which == one
-                tied = near[scores == self.runs.values[one]]
-                here = mine & (place >= before) & (place < before + len(tied))
-                positions[here] = start + tied[place[here] - before[here]]
-                before[mine] += len(tied)
-        return positions
-
-
-def count_scores(values: Values) -> CountedScores | None:
-    """The scores, counted; None where there are few, where they are no integers or too far apart."""
-    if values.dtype.kind not in "iu" or len(values) < MANY:
-        return None
-    least, most = int(values.min()), int(values.max())
-    if most - least >= min(SPAN, 4 * len(values)) or most >= 1 << 63:
-        return None
-    counts = np.zeros(most - least + 1, np.int64)
-    for _, chunk in _chunks(values):
-        counts += np.bincount(most - chunk.astype(np.int64), minlength=len(counts))
-    some = np.flatnonzero(counts)
-    return CountedScores(values, Runs.of(most - some, counts[some]))
-
-
-def _chunks(values: Values) -> Iterator[tuple[int, Values]]:
-    return ((start, values[start : start + CHUNK]) for start in range(0, len(values), CHUNK))
+    def __getitem__(self, ranks: Indices) -> Indices:
+        return self.best.positions(ranks)

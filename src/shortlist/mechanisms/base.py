@@ -187,7 +187,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > scores._size:
         raise bad_value(f"$k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if k > scores._choosable:
+    if not scores._content.has_choosable(k):
         raise bad_value(f"$k={k} is more than the candidates that may be chosen (those above -inf)")
 
 

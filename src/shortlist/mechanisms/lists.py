@@ -8,10 +8,13 @@ from dataclasses import InitVar, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
+import numpy as np
+
 from shortlist._arrays import Indices
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import Uniform, ball
-from shortlist.exact.sequences import Junk, Ladder, junk_of, ladder
+from shortlist.exact.sequences import Junk, Ladder, coarse_ladder, junk_of, ladder
+from shortlist.exact.subsets import Order
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.mechanisms.sets import (
@@ -35,6 +38,14 @@ if TYPE_CHECKING:
     from flint import arb
 
 __all__ = ["GuardedListTopK", "JointTopK", "OrderedCanonicalTopK"]
+
+
+def _ladder(scores: Scores, k: int, rate: Fraction, *, gap: bool) -> tuple[Ladder, Indices | Order]:
+    """Return the ladder of all lists, for one draw, and the candidates by rank: only the best are sorted."""
+    steps = coarse_ladder(scores._numbers, k, rate, gap=gap)
+    if steps is not None and steps.best is not None:
+        return steps, steps.best.order
+    return ladder(scores._numbers, k, gap=gap)
 
 
 class BestList(BestOf):
@@ -61,16 +72,11 @@ class BestList(BestOf):
         """e / (2 R), exactly: the loss moves by R either way."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
 
-    def _race(self, scores: Scores) -> tuple[Sequences | SequenceRace, Indices]:
-        """(the race of all lists of ranks, the candidate at each rank)."""
-        steps, candidates = ladder(scores._numbers, self.k, gap=self.gap)
+    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
+        steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=self.gap)
         rate = self._rate(scores) * steps.unit
         race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
-        return race, candidates
-
-    def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        race, candidates = self._race(scores)
-        return base.Outcome(candidates[race.draw(WordStream(source))].tolist())
+        return base.Outcome(candidates[np.array(race.draw(WordStream(source)))].tolist())
 
 
 @base.mechanism_class
@@ -216,10 +222,9 @@ class GuardedListTopK(Guarded):
         budget = self.guarantee
         return is_guarded(self.k, d) and (isinstance(budget, ZCDP) or budget.epsilon > 0)
 
-    def _run(self, scores: Scores) -> ListRace:
-        """Whatever depends on the scores alone, done once."""
-        steps, candidates = ladder(scores._numbers, self.k, gap=True)
-        rate, d = self._rate(scores) * steps.unit, len(candidates)
+    def _run(self, scores: Scores, steps: Ladder, candidates: Indices | Order) -> ListRace:
+        """Whatever depends on the scores alone, by their ladder and the candidate at each rank."""
+        rate, d = self._rate(scores) * steps.unit, scores._choosable
         fallback = OneShot(self._one_shot(d)[0], self._one_shot_scale(scores, d))
         return ListRace(steps, rate, candidates, self._lists(steps, rate, d), fallback)
 
@@ -233,11 +238,11 @@ class GuardedListTopK(Guarded):
         return ListGuard(junk_of(steps, rate, junk_size(self.k)), SHARE, tau_of(self.k, d))
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        run = self._run(scores)
+        run = self._run(scores, *_ladder(scores, self.k, self._rate(scores), gap=True))
         race = run.race()
         places = None if race is None else race.draw(WordStream(source))
         if places is not None:
-            return base.Outcome(run.candidates[places].tolist(), CANONICAL)
+            return base.Outcome(run.candidates[np.array(places)].tolist(), CANONICAL)
         return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
@@ -270,7 +275,7 @@ class ListRace:
 
     steps: Ladder
     rate: Fraction
-    candidates: Indices
+    candidates: Indices | Order
     """The candidate at each rank."""
     lists: ListGuard | ListSwitch | Noise | None
     fallback: OneShot

@@ -16,7 +16,7 @@ from shortlist._arrays import Indices, Runs, Values
 from shortlist._runtime import set_fields
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.reals import floor_to_float
-from shortlist.exact.subsets import CountedScores, Ranking, count_scores, rank_scores
+from shortlist.exact.subsets import Ranking, rank_scores
 from shortlist.mechanisms import base, utility
 from shortlist.mechanisms.race import charge_of_rounds, epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
@@ -29,8 +29,13 @@ from shortlist.scores import QuestionOptions, Scores
 __all__ = ["CanonicalTopK", "GuardedTopK"]
 
 Loss = Literal["gap-aware", "paper", "rounded"]
+QUICK = (GUMBEL, EXPONENTIAL)
+"""Noise under which only the classes that matter are drawn."""
 MOST_CLASSES = 1 << 26
 """k (d - k) at most, for noise under which every class is drawn."""
+
+FAINT = 60.0
+"""Sets that weigh e^-60 of the best one together hardly ever come out: their members are sorted only then."""
 
 NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
@@ -148,7 +153,7 @@ class CanonicalTopK(BestOf):
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
         if (
-            (self._kind not in (GUMBEL, EXPONENTIAL) or self.loss == "rounded")
+            (self._kind not in QUICK or self.loss == "rounded")
             and self.gamma != 1
             and self.k * (scores._size - self.k) > MOST_CLASSES
         ):
@@ -168,10 +173,10 @@ class CanonicalTopK(BestOf):
             return Fraction(1, 2)
         return default_gamma(self.k, d) if self.gamma is None else Fraction(self.gamma)
 
-    def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
-        values = scores._numbers if values is None else values
+    def _ranking(self, scores: Scores, values: Values | Runs | None = None, faint: float | None = None) -> Ranking:
+        values, gap_aware = scores._numbers if values is None else values, self.loss not in ("paper", "rounded")
         gamma = self._weight(scores._choosable)
-        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=self.loss not in ("paper", "rounded"))
+        return rank_scores(values, self.k, self._rate(scores), gamma, gap_aware=gap_aware, faint=faint)
 
     def _step(self, scores: Scores) -> Fraction | None:
         """What losses are rounded up to multiples of, in units of the noise: that of one user (Lemma 274)."""
@@ -181,22 +186,15 @@ class CanonicalTopK(BestOf):
         if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return base.Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        counted = distinct_scores(scores)
-        ranking = self._ranking(scores, None if counted is None else counted.runs)
-        places = prepare_subsets(ranking, self._kind, self._step(scores))(WordStream(source))
-        positions = places if counted is None else counted.positions(places)
-        return base.Outcome(np.sort(positions).tolist())
+        step = self._step(scores)
+        ranking = self._ranking(scores, scores._runs, FAINT if step is None and self._kind in QUICK else None)
+        places = prepare_subsets(ranking, self._kind, step)(WordStream(source))
+        return base.Outcome(np.sort(places).tolist())
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
         return bounds
-
-
-def distinct_scores(scores: Scores) -> CountedScores | None:
-    """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
-    runs = scores._runs
-    return count_scores(scores._numbers) if runs is None else CountedScores(None, runs)
 
 
 @lru_cache
@@ -351,14 +349,16 @@ class GuardedTopK(Guarded):
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        counted, fallback = distinct_scores(scores), self._one_shot(scores, public.k, public.d)
-        if counted is None or self.k > public.d // 2:
+        fallback = self._one_shot(scores, public.k, public.d)
+        if self.k > public.d // 2:
             picked, used = self._run_with(scores, public, fallback).draw(source)
             return base.Outcome(picked.tolist(), used)
-        # in a time that grows with the number of distinct scores alone
-        places = self._chooser(scores, counted.runs, public).draw(WordStream(source))
+        # noise of hazard a takes a guard 1/a times as far
+        faint = FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
+        values = scores._numbers if scores._runs is None else scores._runs
+        places = self._chooser(scores, values, public, faint).draw(WordStream(source))
         if places is not None:
-            return base.Outcome(counted.positions(places).tolist(), CANONICAL)
+            return base.Outcome(places.tolist(), CANONICAL)
         return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
     def _guarding(self, scores: Scores) -> Guarding | None:
@@ -377,9 +377,12 @@ class GuardedTopK(Guarded):
         finite = negate(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
-    def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
+    def _chooser(
+        self, scores: Scores, values: Values | Runs, public: Guarding, faint: float | None = None
+    ) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
-        ranking = rank_scores(values, public.k, self._rate(scores), gamma_of(public.k, self.budget), gap_aware=True)
+        gamma = gamma_of(public.k, self.budget)
+        ranking = rank_scores(values, public.k, self._rate(scores), gamma, gap_aware=True, faint=faint)
         if isinstance(self.budget, ZCDP):
             return prepare_switch(ranking, SLOPE, SWITCH_TAU, public.junk)
         return prepare_guard(ranking, share_of(public.k, public.d), TAU, public.junk)

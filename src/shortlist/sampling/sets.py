@@ -25,9 +25,9 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact import sequences
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, LN2, Noise
-from shortlist.exact.reals import Lazy, Uniform, ball, formula, is_positive, to_float
+from shortlist.exact.reals import Lazy, Uniform, around, ball, formula, is_positive, to_float
 from shortlist.exact.sequences import Cells, Junk, Ladder
-from shortlist.exact.subsets import Classes, Ranking, bound_cells, cover, log_sum, settle, sift
+from shortlist.exact.subsets import BestSorted, Classes, Ranking, bound_cells, cover, log_sum, settle, sift
 from shortlist.sampling import subsets
 from shortlist.sampling.entropy import Shares, WordStream, accept, pick, shares, subset
 from shortlist.sampling.subsets import ERROR, Envelope, FewClasses, Groups, Loss, Proposal
@@ -113,6 +113,8 @@ def gumbel_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
 NEGLIGIBLE = 60.0
 """Classes below e^-60 of the largest add less to few classes than the floats are off."""
 
+ROUGH = 128
+"""Bits of precision up to which floats may stand for a weight whose scores had to be sorted first."""
 WEIGHT_WIDTH = 1e-7
 """How far apart the float bounds on the logarithm of a weight are, or nearly."""
 
@@ -137,12 +139,26 @@ class Family:
         """Row i below j = first[i], and the top k."""
         return cls(ranking, classes, np.zeros(len(first), np.int64), first, top=True)
 
+    def sort(self) -> Self:
+        """Return the same by scores that are all sorted."""
+        ranking = self.ranking.sort()
+        return self if ranking is self.ranking else replace(self, ranking=ranking, classes=ranking.classes())
+
     @np.errstate(all="ignore")
     def bounds(self) -> tuple[float, float]:
-        """(lower, upper) bounds on the logarithm of the mass: of all classes where they are few, else by cells."""
+        """(lower, upper) bounds on the logarithm of the mass: of all classes where they are few, else by cells.
+
+        They are rough where only the best scores are sorted.
+        """
+        best = self.ranking.scores
+        if isinstance(best, BestSorted):
+            near = replace(self, first=np.minimum(self.first, best.far_from), end=np.minimum(self.end, best.far_from))
+            there = self.top or bool((near.first < near.end).any())
+            low, high = near._bounds_by_cells(best.width) if there else (-math.inf, -math.inf)
+            return low - best.spread, float(np.logaddexp(high, best.faint))
         fall = subsets.falls_if_few(self.classes)
         if fall is None:
-            return self._bounds_by_cells()
+            return self._bounds_by_cells(WEIGHT_WIDTH)
         sizes = subsets.log_sizes(0, len(self.classes.i), len(fall))
         logs = sizes - self.classes.rise[:, None] - fall
         place = np.arange(len(fall))
@@ -152,12 +168,12 @@ class Family:
         error = ERROR * (64 + 2 * abs(middle) + float(sizes[-1, -1]))  # no loss that matters is above their sum
         return middle - error, middle + error
 
-    def _bounds_by_cells(self) -> tuple[float, float]:
+    def _bounds_by_cells(self, tolerance: float) -> tuple[float, float]:
         beside, outside = np.zeros(int(self.top)), 0.0 if self.top else -math.inf  # the top k has mass 1
         row = np.flatnonzero(self.first < self.end)
         whole = bound_cells(self.classes, row, self.first[row], self.end[row] - 1)
         parts, dropped = cover(self.classes, whole, outside=outside, width=1.0)
-        cells = settle(self.classes, parts, outside=outside, tolerance=WEIGHT_WIDTH)
+        cells = settle(self.classes, parts, outside=outside, tolerance=tolerance)
         low = log_sum(np.concatenate([cells.lower, beside]))
         high = log_sum(np.concatenate([cells.upper, dropped.upper, beside]))
         return low - ERROR * (1 + abs(low)), high + ERROR * (1 + abs(high))
@@ -165,10 +181,15 @@ class Family:
     def exact(self, low: float) -> arb:
         """The logarithm at the working precision, which is at least `low`.
 
-        Every class is summed, but those that together do not reach that far.
+        Every class is summed, but those that together do not reach that far. Where only the best scores were sorted,
+        all are, and at low precision bounds will do.
         """
         from flint import arb, ctx
 
+        every = self.sort()
+        if every is not self:
+            low, high = every.bounds()
+            return around(low, high) if ctx.prec <= ROUGH else every.exact(low)
         loss, k = self.ranking.loss, self.ranking.k
         at_most = low - ctx.prec * LN2
         rise = cache(lambda i: (-ball(loss(i, k - 1))).exp())
@@ -322,7 +343,10 @@ class Sequences:
             cell = self._shares.propose(stream)
             level = self.level(cell, stream)
             if self._shares.accept(cell, level.mass, stream, level.log_mass):
-                return shuffle_sequence(level.reach, stream)
+                ranks = shuffle_sequence(level.reach, stream)
+                surplus = self.steps.surplus(ranks) * self.rate
+                if not surplus or _outlives(surplus, stream):
+                    return ranks
 
     def level(self, cell: int, stream: WordStream) -> Level:
         """A loss of the cell. If N is the same all over it, the mass is that of the whole cell.
@@ -350,6 +374,13 @@ class Sequences:
             return ball(Fraction(count)) * (-ball(rate * loss)).exp() * rise
 
         return Level(loss, reach, mass, log_mass)
+
+
+def _outlives(loss: Fraction, stream: WordStream) -> bool:
+    """Return True with probability e^-loss."""
+    near = to_float(loss)
+    off = ERROR * (1.0 + near)
+    return accept(stream, -near - off, -near + off, lambda: (-ball(loss)).exp())
 
 
 def shuffle_sequence(reach: list[int], stream: WordStream) -> list[int]:
@@ -385,7 +416,7 @@ class SequenceEnvelope:
         """What a wrong sequence loses beside the right one."""
         steps = self.sequences.steps
         missed = steps.whole(np.arange(steps.k)) - steps.whole(np.array(ranks))
-        return self.sequences.rate * int(missed.max()) + self.lead
+        return self.sequences.rate * (int(missed.max()) + steps.surplus(ranks)) + self.lead
 
     def propose(self, stream: WordStream) -> Proposal[list[int]]:
         """A list of ranks, to be accepted with 2^shift e^-lead mass / its weight; the right one never is."""
@@ -396,10 +427,12 @@ class SequenceEnvelope:
         if ranks == list(range(len(ranks))):
             return Proposal(ranks, 1.0, -math.inf, -math.inf, partial(ball, Fraction(0)), exact_loss)
 
-        def chance() -> arb:
-            return level.mass() * (-ball(self.lead)).exp() * ball(Fraction(2) ** self.shift / weight)
+        surplus = self.lead + self.sequences.steps.surplus(ranks) * self.sequences.rate
 
-        lead, deep = to_float(self.lead), to_float(self.sequences.rate * level.loss)
+        def chance() -> arb:
+            return level.mass() * (-ball(surplus)).exp() * ball(Fraction(2) ** self.shift / weight)
+
+        lead, deep = to_float(surplus), to_float(self.sequences.rate * level.loss)
         log = level.log_mass - lead + self.shift * LN2 - math.log(weight)
         error = ERROR * (2000.0 + abs(self.shift) + abs(level.log_mass) + 2.0 * deep + lead)
         return Proposal(ranks, to_float(exact_loss()), log - error, log + error, chance, exact_loss)

@@ -116,10 +116,11 @@ class Envelope:
         i = int(self.classes.i[row])
         j = position(i, first, last, stream)
         rise, fall = float(self.classes.rise[row]), self.classes.fall
-        least, here, most = float(fall[first]), float(fall[j]), float(fall[last])
+        least, most = float(fall[first]), float(fall[last])
+        here = float(fall[j]) if self.classes.exact_fall is None else self.classes.exact_fall(j)
         high = upper - (here - least) + self.shift * LN2 - math.log(weight)
         unsure = upper - lower - (most - least)
-        error = ERROR * (64.0 + abs(self.shift) + abs(upper) + rise + most)
+        error = ERROR * (64.0 + abs(self.shift) + abs(upper) + rise + max(here, most))
         loss = partial(self.exact_loss, i, j)
         chance = partial(_chance, loss, i, first, last, self.shift, weight)
         return Proposal((i, j), rise + here, high - unsure - error, high + error, chance, loss)
@@ -224,7 +225,7 @@ SHARES = 46
 
 def falls_if_few(classes: Classes) -> Floats | None:
     """The losses of all columns, one by one, where there are few classes; None otherwise."""
-    if len(classes.i) * len(classes.fall) > FEW:
+    if len(classes.i) * len(classes.fall) > FEW or classes.exact_fall is not None:
         return None
     return classes.fall.expand() if isinstance(classes.fall, Runs) else classes.fall
 

@@ -282,14 +282,15 @@ def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:
 
 def list_with_guard(mechanism: GuardedListTopK, scores: Scores) -> GuardedDistribution:
     """Return the distribution of the list: of the race beside its guard, and of one-shot top-k."""
-    run, size = mechanism._run(scores), len(scores)
+    steps, candidates = ladder(scores._numbers, mechanism.k, gap=True)
+    run, size = mechanism._run(scores, steps, candidates), len(scores)
     support = levels(run.steps, run.rate)
     chances = chances_beside(run.lists, support)
 
     def one_shot() -> OneshotDistribution:
         return OneshotDistribution.of(scores.values, mechanism.k, run.fallback.scale, run.fallback.noise)
 
-    lists = SequenceDistribution(support, chances, run.candidates, size)
+    lists = SequenceDistribution(support, chances, candidates, size)
     return GuardedDistribution(lists, max(0.0, 1.0 - float(chances.sum())), one_shot, np.arange(size), size)
 
 

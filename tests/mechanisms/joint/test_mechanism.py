@@ -93,8 +93,7 @@ def test_the_never_chosen_are_never_chosen():
 def test_the_rate_is_the_one_that_the_box_proves(monotone):
     """tests/audit/test_prove.py proves this rate."""
     scores = Scores([0, 1, 2, 2], monotone=monotone)
-    found: Any = JointTopK(k=2, epsilon=1.0)._race(scores)[0]
-    assert found.rate == Fraction(1, 2 if monotone else 4)
+    assert JointTopK(k=2, epsilon=1.0)._rate(scores) == Fraction(1, 2 if monotone else 4)
 
 
 def test_half_of_epsilon_on_general_scores_is_caught():
@@ -165,8 +164,8 @@ def test_draws_from_wide_cells_follow_the_law(x, k, epsilon, monotone, monkeypat
     monkeypatch.setattr(sequence_classes, "FEW_PAIRS", 0)
     monkeypatch.setattr(sequence_classes, "cells", partial(sequence_classes.cells, waste=4.0))
     mechanism, scores = JointTopK(k=k, epsilon=epsilon), Scores(x, monotone=monotone)
-    race: Any = mechanism._race(scores)[0]
-    assert not race.cells.flat.all()
+    steps, _ = sequence_classes.ladder(scores.values, k)
+    assert not sequence_classes.cells(steps, mechanism._rate(scores) * steps.unit).flat.all()
     exact = law(x, k, epsilon / (2 if monotone else 4))
     rows = mechanism.release_many(scores, draws=sized(suite=200, full=6000), rng=sl.testing.seeded(4))
     index = {s: i for i, s in enumerate(exact)}
