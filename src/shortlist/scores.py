@@ -297,7 +297,7 @@ class Votes:
     size = choosable = forward("grid.size")
 
     def has_choosable(self, k: int) -> bool:
-        return self.size >= k
+        return self.grid.size >= k
 
     @property
     def numbers(self) -> Values:

@@ -3,7 +3,6 @@
 from fractions import Fraction
 from functools import partial
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pytest
