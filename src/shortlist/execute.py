@@ -398,8 +398,7 @@ class Plan:
 
     def k_of(self, key: Hashable) -> int | None:
         """Return k of a group."""
-        k: int | None = self.query.k if self.sizes is None else self.sizes[key]
-        return k
+        return self.query.k if self.sizes is None else self.sizes[key]
 
     def reserve(self, note: str, *, secure: bool) -> Reservation:
         """Reserve the charge in the ledger, before anything is looked at. Of groups nothing of it comes back."""

@@ -74,8 +74,7 @@ class Geometric:
         above = np.where(x >= 1, x, 1 - x)
         rest = 1.0 if self.reach is None else -np.expm1(-rate * np.maximum(self.reach + 1 - above, 0))
         high = np.exp(-rate * above) * rest / total
-        result: Floats = np.where(x >= 1, high, 1 - high)
-        return result
+        return np.where(x >= 1, high, 1 - high)
 
     def _floats(self) -> tuple[float, float, float]:
         """(epsilon, a^(K+1), c)"""

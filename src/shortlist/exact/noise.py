@@ -29,8 +29,7 @@ def _halves(words: Words) -> Indices:
 def _rough_laplace(words: Words) -> Floats:
     half = _halves(words)
     less = np.minimum(half, MOST - half) * 2.0**-62
-    q: Floats = np.copysign(np.log(less), (1 << 62) - half)
-    return q
+    return np.copysign(np.log(less), (1 << 62) - half)
 
 
 RELATIVE_ERROR = 2.0**-40
@@ -282,8 +281,7 @@ def _log_cdf(x: Floats) -> Floats:
     with IMPORTS:
         from scipy.special import log_ndtr
 
-    result: Floats = log_ndtr(x)
-    return result
+    return log_ndtr(x)
 
 
 def _quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:

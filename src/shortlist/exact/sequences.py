@@ -302,8 +302,7 @@ def middles(steps: Ladder, low: Indices, high: Indices) -> Values:
     place = (high - low).argmax(axis=1)
     row = np.arange(len(low))
     rank = (low[row, place] + high[row, place]) // 2
-    middle: Values = steps.whole(place) - steps.whole(rank)  # after the start, where that rank is not reached
-    return middle
+    return steps.whole(place) - steps.whole(rank)  # after the start, where that rank is not reached
 
 
 def rungs(steps: Ladder, begin: int, end: int) -> Values:

@@ -27,8 +27,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 def _series(x: Floats) -> Floats:
     """r(x) = 1/(12 x) - 1/(360 x^3) + 1/(1260 x^5) - 1/(1680 x^7), less than 2e-17 off from 32 on."""
     y = 1.0 / (x * x)
-    result: Floats = (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y / 1680.0))) / x
-    return result
+    return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y / 1680.0))) / x
 
 
 def _stirling(x: Indices) -> Floats:
@@ -455,8 +454,7 @@ def descending(values: Values) -> Indices:
     """
     span = 1 << 32 if values.dtype.kind == "f" else int(values.max()) - int(values.min())
     if span >= 1 << 32:
-        order: Indices = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
-        return order
+        return len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
     depth = np.int64(values.max()) - values.astype(np.int64)
     lower = np.argsort(depth.astype(np.uint16), kind="stable")
     upper = (depth >> 16).astype(np.uint8 if span < 1 << 24 else np.uint16)

@@ -240,8 +240,7 @@ def gaussian_profile(x: Floats, mu: Floats) -> Floats:
         beside = np.exp(x / 2 - z * z / 2) * (1 - math.sqrt(math.pi / 2) * z * erfcx(z / math.sqrt(2)))
         slight = still + mu / math.sqrt(2 * math.pi) * np.maximum(beside, 0.0)
         profile = np.where(mu < SLIGHT, slight, profile)
-    result: Floats = np.where(np.isnan(profile) | (mu <= 0), still, profile)
-    return result
+    return np.where(np.isnan(profile) | (mu <= 0), still, profile)
 
 
 def losses(bar: KeyBar, epsilon: float, cap: Cap) -> Iterator[tuple[int, Floats]]:

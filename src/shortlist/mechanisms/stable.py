@@ -235,8 +235,7 @@ def large_gaps(
     ranks = [j for j, one in enumerate(shifts) if one is not None]
     scores = [sorted_scores[j] - sorted_scores[j + 1] + (shifts[j] or 0) for j in ranks]
     winners = rational_winners(scores, scale=scale, source=source, draws=draws, noise=noise)
-    picks: Indices = 1 + np.array(ranks)[winners]
-    return picks
+    return 1 + np.array(ranks)[winners]
 
 
 def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:

@@ -35,8 +35,7 @@ class Node:
     @cached_property
     def sums(self) -> Indices:
         """The weight at or below each place."""
-        sums: Indices = np.cumsum(self.weights)
-        return sums
+        return np.cumsum(self.weights)
 
     @property
     def total(self) -> int:

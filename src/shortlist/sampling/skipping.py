@@ -62,8 +62,7 @@ class Batch:
     def members(self, places: Indices) -> Indices:
         """The candidates at these places, counted through all groups."""
         group = places // self.length
-        index: Indices = self.starts[group] + (places - group * self.length) * self.stride
-        return index
+        return self.starts[group] + (places - group * self.length) * self.stride
 
     def put_level(self, tested: NDArray[np.int8]) -> None:
         """Write the level to all candidates of the batch: group by group, or by what has the same place in each."""
@@ -183,8 +182,7 @@ def _failures(words: Words, level: int, most: int, source: Source) -> Indices:
 
 def failure_error(v: Floats, ratio: Floats, level: int) -> Floats:
     """Bound on the error of `ratio`: rounding, and what the part of U not drawn can change."""
-    error: Floats = ratio * 2.0**-40 + (2.0 / v + 2.0**-40) * 2.0 ** (level + 1)
-    return error
+    return ratio * 2.0**-40 + (2.0 / v + 2.0**-40) * 2.0 ** (level + 1)
 
 
 LEVELS = np.array([0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 26, 40])
@@ -483,8 +481,7 @@ class Layout:
 def block_maxima(values: Values, block: int) -> Values:
     """The maximum of each whole block, which `reduceat` finds in about half the time of `max(axis=1)`."""
     whole = len(values) // block * block
-    largest: Values = np.maximum.reduceat(values[:whole], np.arange(0, whole, block))
-    return largest
+    return np.maximum.reduceat(values[:whole], np.arange(0, whole, block))
 
 
 def _column_maxima(values: Values, run: int, hot: Indices) -> Values:

@@ -59,16 +59,14 @@ class GaussianKeys:
 
     def places(self, scores: Values) -> Floats:
         """Scores in steps."""
-        places: Floats = np.asarray(scores, np.float64) / float(self.unit * self.bar.grid)
-        return places
+        return np.asarray(scores, np.float64) / float(self.unit * self.bar.grid)
 
     def reaches(self, scores: Values, steps: Floats) -> Floats:
         """P[the noisy sum is at least so many steps], for each score (rows) and step (columns), in floats."""
         with IMPORTS:
             from scipy.special import ndtr
 
-        reaches: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
-        return reaches
+        return ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
 
     def levels(self, scores: Values) -> NDArray[np.int8]:
         """j with P[named] <= 2^-j, for each score."""

@@ -183,8 +183,7 @@ def _add(rows: Any, **columns: Any) -> Any:
 def _ranks(codes: Indices) -> Indices:
     """Return 1, 2, .. for each run of equal numbers."""
     starts = np.flatnonzero(np.append(True, np.diff(codes) != 0)) if len(codes) else codes
-    ranks: Indices = np.arange(1, len(codes) + 1) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
-    return ranks
+    return np.arange(1, len(codes) + 1) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
 
 
 def _number(rows: Any, among: list[str]) -> Indices:

@@ -97,8 +97,7 @@ def _between(low: int, high: int, count: int) -> list[int]:
 def _reach(members: Counts, outsiders: Counts, distance: int) -> Indices:
     """J_l(T), the members downwards."""
     least = np.where(members > distance, members - np.uint64(distance), np.uint64(0))
-    reach: Indices = len(outsiders) - np.searchsorted(outsiders[::-1], least, side="left")
-    return reach
+    return len(outsiders) - np.searchsorted(outsiders[::-1], least, side="left")
 
 
 def log_paths(reach: Indices) -> float:
@@ -137,8 +136,7 @@ def least_failure(epsilon: Floats | float, log_sets: Floats, steps: Floats) -> F
     rise = np.maximum(np.ceil((log_sets - np.logaddexp(0.0, epsilon)) / epsilon), 0.0)
     turn = np.minimum(rise, steps)
     wrong = -np.expm1(np.minimum(epsilon * turn - log_sets, 0.0))
-    result: Floats = np.maximum(wrong * np.exp(-epsilon * (steps - turn)) - 1e-12, 0.0)
-    return result
+    return np.maximum(wrong * np.exp(-epsilon * (steps - turn)) - 1e-12, 0.0)
 
 
 def most_success(counts: Values, k: int, epsilons: Iterable[float]) -> list[float]:

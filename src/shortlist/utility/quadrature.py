@@ -428,8 +428,7 @@ class Tilted:
     def log_scale(self, crowd: Crowd, number: int) -> Floats:
         """Lambda for the coefficient of w^number."""
         surplus = self.major @ crowd.weights + crowd.sure - number
-        result: Floats = self.log_products + self.log_tilt * surplus
-        return result
+        return self.log_products + self.log_tilt * surplus
 
     def among(self, sites: Indices) -> Tilted:
         """The same at some of the sites; log_products still that of all."""
@@ -521,8 +520,7 @@ def separation_range(above: Crowd, below: Crowd, noise: Noise) -> Levels:
 
     def log_above(levels: Floats) -> Floats:
         exceed = np.exp(noise.log_survival(levels[:, None] - below_up.values)) @ below_up.weights
-        together: Floats = log_all(above_up, noise.log_survival, levels) + np.log(np.clip(exceed, 1e-300, 1.0)) - least
-        return together
+        return log_all(above_up, noise.log_survival, levels) + np.log(np.clip(exceed, 1e-300, 1.0)) - least
 
     return find_range(log_below, log_above)
 

@@ -400,8 +400,7 @@ def _ending(z: Floats, values: Floats, noise: Noise, line: float | None, inside:
         log_line, log_density = line_law(z, noise, line)
         by_loser = by_loser + np.exp(np.minimum(log_density - log_line, 700.0))[:, None]
         together = together + log_line[:, None]
-    result: Floats = np.exp(together) * by_loser
-    return result
+    return np.exp(together) * by_loser
 
 
 def line_law(z: Floats, noise: Noise, rate: float) -> tuple[Floats, Floats]:

@@ -323,8 +323,7 @@ class AnswerDistribution:
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
 
         def density(z: Floats, _: quadrature.Levels) -> Floats:
-            weighted: Floats = (np.exp(noise.log_density(z / width)) / width)[:, None] * conditional(z)
-            return weighted
+            return (np.exp(noise.log_density(z / width)) / width)[:, None] * conditional(z)
 
         evaluate = quadrature.by_nodes([np.array([0.0, *places])], levels, noise, density)
         return quadrature.refine(evaluate, lambda old, new: apart(old, new) <= ERROR)

@@ -106,8 +106,7 @@ def _all_first(log_winners: Floats, log_others: Floats) -> float:
 def _log_rung(log_time: Floats) -> Floats:
     """ln(1 - e^{-e^x})"""
     x = np.minimum(log_time, 40.0)
-    result: Floats = np.where(x < -30.0, x, np.log(-np.expm1(-np.exp(np.maximum(x, -30.0)))))
-    return result
+    return np.where(x < -30.0, x, np.log(-np.expm1(-np.exp(np.maximum(x, -30.0)))))
 
 
 def _correct(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
