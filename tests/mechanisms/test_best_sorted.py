@@ -1,23 +1,26 @@
 """One draw from many scores, of which only the best are sorted: the same ranks, and the same chances."""
 
 from collections import Counter
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.exact import subsets
 from shortlist.mechanisms import CanonicalTopK, GuardedListTopK, GuardedTopK, JointTopK, OrderedCanonicalTopK
-from tests.helpers.support import assert_law, p_value, sized
+from tests.helpers.support import assert_law, full_size, p_value, sized
+from tests.helpers.typed import present
 
-X = [14, 11, 10, 9, 7, 7, 6, 4, 3, 3, 2, 1, 0, 0]
+X = [14, 11, 10, 9, 7, 7, 6, 4, 3, 3, 2, 1, 0, 0, -2, -3, -5, -8, -9, -12]
 
 
 def sort_few(patch):
     """Sort few of short lists too, and make bins so wide that a bound in place of a loss would show."""
-    for name, value in {"FEWEST": 1, "SMALLEST_BLOCK": 1, "SORTED_AT_ONCE": 1, "PIECE": 3, "WIDTH": 2.5}.items():
+    for name, value in {"FEWEST": 1, "SMALLEST_BLOCK": 1, "SORTED_AT_ONCE": 6, "PIECE": 3, "WIDTH": 2.5}.items():
         patch.setattr(subsets, name, value)
 
 
@@ -47,13 +50,24 @@ def hard_scores(rng):
             return 1e16 + rng.integers(0, 40, size).astype(float)
 
 
+@full_size
 def test_ranks_and_bounds_are_those_of_sorted_scores(monkeypatch):
+    assert compare_with_sorting(monkeypatch, sized(900, full=40_000)) > sized(200, full=8000)
+
+
+@pytest.mark.traced
+def test_every_branch_of_sorting_few_is_that_of_sorting_all(monkeypatch):
+    assert compare_with_sorting(monkeypatch, 150) > 30
+
+
+def compare_with_sorting(monkeypatch, cases):
+    """Compare ranks and bounds of random scores; return how many were not sorted whole."""
     sort_few(monkeypatch)
     rng, found = np.random.default_rng(7), 0
-    for _ in range(sized(900, full=40_000)):
+    for _ in range(cases):
         values = hard_scores(rng)
         k, rate = int(rng.integers(1, max(2, len(values) // 4))), Fraction(float(10 ** rng.uniform(-4, 4)))
-        monkeypatch.setattr(subsets, "SORTED_AT_ONCE", int(rng.choice([1, 16, 10**6])))
+        monkeypatch.setattr(subsets, "SORTED_AT_ONCE", int(rng.choice([4, 16, 10**6])))
         monkeypatch.setattr(subsets, "BINS", int(rng.choice([1, 7, 100, 1 << 14])))
         best = subsets.BestSorted.of(values, k, rate, rng.uniform(0, 50), rng.uniform(1, 100))
         if best is None:
@@ -69,10 +83,10 @@ def test_ranks_and_bounds_are_those_of_sorted_scores(monkeypatch):
             loss = rate * (exact[k - 1] - exact[k + j])
             assert bound <= loss * (1 + Fraction(1, 2**49)) + Fraction(1, 10**300)
             assert j >= best.far_from or loss <= bound + Fraction(best.spread)
-    assert found > sized(200, full=8000)
+    return found
 
 
-@pytest.mark.parametrize(
+MECHANISMS = pytest.mark.parametrize(
     "mechanism",
     [
         GuardedTopK(k=3, budget=PureDP(0.9)),
@@ -87,13 +101,18 @@ def test_ranks_and_bounds_are_those_of_sorted_scores(monkeypatch):
     ],
     ids=str,
 )
+
+
+@MECHANISMS
+@full_size
 def test_draws_from_bins_have_the_law_of_draws_from_sorted_scores(monkeypatch, mechanism):
     draws, source = sized(1500, full=40_000), sl.testing.seeded(11)
-    law = Counter(map(tuple, rows_of(mechanism.release_many(X, monotone=True, draws=20 * draws, rng=source))))
+    law = Counter(map(tuple, rows_of(mechanism.release_many(X, monotone=True, draws=8 * draws, rng=source))))
     sort_few(monkeypatch)
+    assert subsets.BestSorted.of(np.array(X), mechanism.k, Fraction(1), 9.0, 9.0) is not None
     found = Counter(map(tuple, rows_of(mechanism.release_many(X, monotone=True, draws=draws, rng=source))))
-    common = [items for items, count in law.items() if count > 160]
-    chances = [law[items] / (20 * draws) for items in common]
+    common = [items for items, count in law.items() if count > 64]
+    chances = [law[items] / (8 * draws) for items in common]
     counts = [found[items] for items in common]
     assert_law([*counts, draws - sum(counts)], [*chances, 1 - sum(chances)])
     half = [chance / 2 for chance in chances]
@@ -102,3 +121,35 @@ def test_draws_from_bins_have_the_law_of_draws_from_sorted_scores(monkeypatch, m
 
 def rows_of(drawn):
     return (drawn if isinstance(drawn, np.ndarray) else drawn.indices).tolist()
+
+
+@MECHANISMS
+@pytest.mark.traced
+def test_draws_from_bins_are_lists_of_k(monkeypatch, mechanism):
+    sort_few(monkeypatch)
+    rows = rows_of(mechanism.release_many(X, monotone=True, draws=60, rng=sl.testing.seeded(3)))
+    assert {len(set(row)) for row in rows} == {mechanism.k}
+    assert len(set(map(tuple, rows))) > 1
+
+
+@pytest.mark.traced
+@pytest.mark.parametrize("scale", [1, 30])
+@pytest.mark.parametrize("budget", [PureDP(0.9), ZCDP(1.2)], ids=str)
+def test_weights_by_bins_hold_the_exact_ones(monkeypatch, budget, scale):
+    """Where the floats of bins cannot tell, all scores are sorted: first for floats, then for the exact weight."""
+    mechanism, scores = GuardedTopK(k=3, budget=budget), sl.Scores([scale * x for x in X], monotone=True)
+    public = present(mechanism._guarding(scores))
+    exact = mechanism._chooser(scores, scores.values, public)
+    sort_few(monkeypatch)
+    rough = mechanism._chooser(scores, scores.values, public, 40.0)
+    assert rough.low < exact.low <= exact.high < rough.high
+    for bits in (53, 300):
+        with at_precision(bits):
+            assert rough.exact().overlaps(exact.exact())
+
+
+@contextmanager
+def at_precision(bits):
+    before, ctx.prec = ctx.prec, bits
+    yield
+    ctx.prec = before

@@ -357,9 +357,10 @@ class GuardedTopK(Guarded):
         faint = FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
         values = scores._numbers if scores._runs is None else scores._runs
         places = self._chooser(scores, values, public, faint).draw(WordStream(source))
-        if places is not None:
-            return base.Outcome(places.tolist(), CANONICAL)
-        return base.Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
+        used = CANONICAL if places is not None else ONE_SHOT
+        if places is None:
+            places = fallback.draw(scores._numbers, public.k, source)
+        return base.Outcome(np.sort(places).tolist(), used)
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""

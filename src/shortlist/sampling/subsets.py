@@ -161,7 +161,7 @@ def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float 
 
 def weigh(logs: Floats, heaviest: float) -> tuple[int, Indices]:
     """(shift, where the weights end): integers above 2^shift e^log, for masses of e^heaviest at most."""
-    halvings = max(math.ceil(heaviest / LN2 + MARGIN), LIGHTEST)
+    halvings = math.ceil(max(heaviest / LN2 + MARGIN, LIGHTEST))
     bits = TOTAL - len(logs).bit_length()
     weights = np.floor(np.exp(logs - halvings * LN2) * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1
     return bits - halvings, np.cumsum(weights)

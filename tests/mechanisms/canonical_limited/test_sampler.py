@@ -214,6 +214,7 @@ def test_many_values_below_a_bound_are_uniform():
     assert len(many_below(2**31 + 1, 1001, stream)) == 1001  # nearly half of the draws are thrown away
 
 
+@full_size
 def test_many_coins_at_once_pass_with_their_chances():
     test, draws = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), sized(20_000, full=200_000)
     gaps = np.array([0, 1, 4, 6])[np.arange(draws) % 4]
