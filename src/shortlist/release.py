@@ -97,7 +97,7 @@ def plain_label(label: Any) -> Hashable:
     of a class of its own may know the document that it was cut from (parsers of HTML and XML make such texts).
     """
     if type(label) in PLAIN:
-        return label  # type: ignore[no-any-return]
+        return label
     if isinstance(label, enum.Enum):  # a constant of a program
         return label
     if isinstance(label, tuple):
@@ -116,8 +116,8 @@ def plain_label(label: Any) -> Hashable:
     if library == "pyarrow" and hasattr(label, "as_py"):
         return plain_label(label.as_py())
     if library == "pandas" and isinstance(label, datetime.datetime) and getattr(label, "nanosecond", 1) == 0:
-        return label.to_pydatetime()  # type: ignore[attr-defined, no-any-return]
-    return label  # type: ignore[no-any-return]
+        return label.to_pydatetime()  # type: ignore[attr-defined]
+    return label
 
 
 def type_key(label: Any) -> Hashable:

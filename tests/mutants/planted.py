@@ -201,7 +201,7 @@ _MECHANISMS = [
     _planted("mechanisms/base.py", "    if isinstance(rng, Secure | Seeded):\n", "    if hasattr(rng, \"words\"):\n",
              "mechanisms/test_checks_sources.py",
              "any object may be the source of randomness"),
-    _planted("mechanisms/lists.py", "/ (2 * scores.range_sensitivity)\n\n    def _race", "/ scores.range_sensitivity\n\n    def _race",
+    _planted("mechanisms/lists.py", "/ (2 * scores.range_sensitivity)\n\n    def _draw", "/ scores.range_sensitivity\n\n    def _draw",
              "audit/test_prove.py", "a joint list with half of its noise"),
 ]  # fmt: skip
 
@@ -311,7 +311,7 @@ _TABLES = [
              "tables/test_count.py tables/test_count_neighbours.py", "the clip holds for an item and not for a person"),
     _planted("tables/question.py", "return self.bounds[0] >= 0 or self.bounds[1] <= 0", "return True",
              "tables/test_count.py tables/test_count_neighbours.py", "sums that move both ways are called monotone"),
-    _planted("tables/frames.py", "ranks: Indices = np.arange(1, len(codes) + 1)", "ranks: Indices = np.arange(len(codes))",
+    _planted("tables/frames.py", "return np.arange(1, len(codes) + 1)", "return np.arange(len(codes))",
              "tables/test_count.py tables/test_caps.py", "off by one: a user keeps one item more, and the wrong one of tied is named"),
     _planted("tables/algebra.py", 'keeps=nw.col("j") <= most)', 'keeps=nw.col("j") <= most + 1)',
              "tables/test_caps.py", "a user keeps one item more than is paid for, in Ibis and on Spark"),
