@@ -380,7 +380,7 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         elif isinstance(budget, ApproxDP):
             budget = base.plain_budget(budget)
         else:
-            raise bad_type("a Gumbel value has no pure and no zCDP guarantee: write $budget=ApproxDP(1.0, 1e-5)")
+            raise bad_type("a Gumbel value has no pure and no zCDP guarantee: write $budget=ApproxDP(epsilon, delta)")
         set_fields(self, k=k, budget=budget)
 
     def scale(self, scores: Scores) -> Fraction:

@@ -354,7 +354,7 @@ class SparseVector(base.Budgeted[PureDP]):
         if isinstance(scores, Scores):
             scores = as_scores(scores, **question)
             if (scores.largest_sensitivity, scores.range_sensitivity) != (self._moves.largest, self._moves.range):
-                raise ValueError("sensitivity and monotone of the Scores must be those of the mechanism")
+                raise ValueError("sensitivity and monotone of the Scores differ from those of the mechanism")
             return scores
         if isinstance(scores, list | tuple) and len({isinstance(one, int | np.integer) for one in scores}) > 1:
             raise TypeError(MIXED)

@@ -105,7 +105,7 @@ class NoisyHistogram(NoisyRace[base.Budget]):
         if scores.neighbours != "add-remove":
             raise ValueError('a cap bounds what adding a person does: write neighbours="add-remove"')
         if scores.from_table and (scores.most is None or scores.most > self.most):
-            raise bad_value(f"these scores have no cap of {self.most} items a person: count with $most={self.most}")
+            raise bad_value(f"these scores were counted without a cap of {self.most} items: write $most={self.most}")
         numbers = scores._sequence
         if (numbers.values if isinstance(numbers, Runs) else numbers).dtype.kind == "f":
             raise TypeError("a histogram is of whole numbers: give counts as integers, not as floats")

@@ -290,4 +290,4 @@ def check_public(candidates: str, table: str, user: str) -> None:
     listed = files_at(candidates)
     names = {name.strip().casefold() for file in listed if os.path.isfile(file) for name in column_names(file)}
     if user.strip().casefold() in names:
-        raise bad_value(f"$candidates: that file has a column {user!r}, of people: give a file with the items alone")
+        raise bad_value(f"$candidates: a file with a column of people, {user!r}, is no public list: give items alone")
