@@ -35,7 +35,7 @@ from shortlist.mechanisms.registry import METHODS, Method
 from shortlist.mechanisms.sets import worth_delta
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, calibrate
 from shortlist.query import Query
-from shortlist.release import NOTHING_ELSE, Extras, GroupedRelease, Release
+from shortlist.release import GroupedRelease, Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import GroupedScores, Pick, Scores, as_scores, check_smallest
 
@@ -46,10 +46,7 @@ FEWEST_GUARDED, MOST_GUARDED = 8, 100
 """Items of a guarded list: one-shot is as good for fewer, and for more the junk takes long to count."""
 FEWEST_GUARDED_ZCDP = 20
 """Under zCDP a round of peeling costs 1 / sqrt k and not 1 / k of the whole: there is less to gain for few items."""
-MEASURED = (
-    "measured-set",
-    "MeasuredSet, the default for values: it selects items, then measures each with fresh noise",
-)
+MEASURED = "measured-set", "MeasuredSet, the default for values: it selects items, then measures each with fresh noise"
 QUANTILE_NOISE = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}
 """The methods of `quantile`, and the noise of each."""
 
@@ -238,9 +235,7 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
     if request.gaps:
         raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
     if request.values and (request.k is None or not (named is None or named.values)):
-        raise bad_value(
-            'values need a fixed k, and $method="auto", "keys" or "measured-set": write $k=10, or leave $values= out'
-        )
+        raise bad_value('values need a fixed k and $method="auto", "keys" or "measured-set"; or leave $values= out')
     if request.ordered and named is not None and not named.ordered:
         raise bad_value(f'$method={named.name!r} releases sets; for an order write $method="limited-domain"')
     if request.ordered and named is None and request.k is None:
@@ -252,10 +247,7 @@ def _check_listed(request: Request, named: Method | None) -> None:
     if request.k is None:
         raise bad_value("$k=None: the data choose how many, and that needs a delta: write $delta=1e-6, or $k=5")
     if request.limit is not None:
-        raise bad_value(
-            "$limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
-            '$delta=1e-6, $method="limited-domain"'
-        )
+        raise bad_value('$limit is for candidates from the data: leave it out, or write $method="limited-domain"')
     if named is None:
         return
     for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
@@ -475,9 +467,7 @@ class Plan:
             in_group = " in a group" * isinstance(shared, GroupedScores)
             notes = (*notes, OUTSIDE, *[SHARED + in_group] * (shared._template.largest_sensitivity > 1))
         elif query.call != "keys":
-            extras = (
-                _extras_of(k) if extras is NOTHING_ELSE else replace_fields(extras, asked=None if k is None else int(k))
-            )
+            extras = replace_fields(extras, asked=None if k is None else int(k))
         release = set_fields(release, why=why, extras=extras, notes=notes)
         return release if query.at_least is None else drop_below(release, query.at_least)
 
@@ -579,10 +569,7 @@ def warn(plan: Plan) -> None:
     epsilon = 0.0 if plan.query.allow_large else as_epsilon(plan.guarantee)
     delta = getattr(plan.share, "delta", 0.0) if plan.first.names_from_data else 0.0
     if delta > LARGE_DELTA:
-        _warn(
-            f"$delta={delta:g} lets one person's own item out with that chance; "
-            "write a delta well below one over the number of people"
-        )
+        _warn(f"$delta={delta:g} lets one person's own item out with that chance; write one far below 1 / people")
     if epsilon > ABSURD_EPSILON:
         _warn(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "
@@ -612,19 +599,13 @@ def drop_below(release: Release, at_least: float) -> Release:
     )
 
 
-@lru_cache
-def _extras_of(k: int | None) -> Extras:
-    return replace_fields(NOTHING_ELSE, asked=None if k is None else int(k))
-
-
 def describe_groups(plan: Plan, scores: GroupedScores) -> str:
     """Return which mechanism draws for which groups, for a ledger: an approval is for these lists alone."""
     parts = []
     for number, choice in plan.choices.items():
         keys = [] if scores._keys is None else [key for key in scores._keys if plan.k_of(key) == number]
-        parts.append(
-            f"k={number} by {choice.mechanism!r} for {', '.join(map(repr, keys)) or 'every group in the data'}"
-        )
+        groups = ", ".join(map(repr, keys)) or "every group in the data"
+        parts.append(f"k={number} by {choice.mechanism!r} for {groups}")
     text = "; ".join(parts)
     if len(text) > LONGEST_NOTE:
         others = " and others" * (len(parts) > 1)

@@ -97,7 +97,7 @@ def plain_label(label: Any) -> Hashable:
     of a class of its own may know the document that it was cut from (parsers of HTML and XML make such texts).
     """
     if type(label) in PLAIN:
-        return label  # type: ignore[no-any-return]
+        return label
     if isinstance(label, enum.Enum):  # a constant of a program
         return label
     if isinstance(label, tuple):
@@ -116,8 +116,8 @@ def plain_label(label: Any) -> Hashable:
     if library == "pyarrow" and hasattr(label, "as_py"):
         return plain_label(label.as_py())
     if library == "pandas" and isinstance(label, datetime.datetime) and getattr(label, "nanosecond", 1) == 0:
-        return label.to_pydatetime()  # type: ignore[attr-defined, no-any-return]
-    return label  # type: ignore[no-any-return]
+        return label.to_pydatetime()  # type: ignore[attr-defined]
+    return label
 
 
 def type_key(label: Any) -> Hashable:
@@ -302,8 +302,7 @@ class Readable:
         ValueError
             in one sentence, for a text that is no release, is damaged, or is of a version that is not known here.
         """
-        release: Self = lazy_import("shortlist.release_io", "read_release")(cls, text)
-        return release
+        return lazy_import("shortlist.release_io", "read_release")(cls, text)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file for `load`: whole or not at all, and a new one for its owner alone."""
@@ -516,18 +515,15 @@ class Release(Readable):
         that `variance`. It is a function of released numbers and costs nothing. It knows the noise and not the
         selection: scores that were selected *because* their noise was large are still estimated too high.
         """
-        estimates: list[float] = lazy_import(ESTIMATES, "refine_release")(self, measurements, variance)
-        return estimates
+        return lazy_import(ESTIMATES, "refine_release")(self, measurements, variance)
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
         """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
-        bounds: list[LowerBound] = lazy_import(ESTIMATES, "bound_release")(self, "lower_bound", confidence)
-        return bounds
+        return lazy_import(ESTIMATES, "bound_release")(self, "lower_bound", confidence)
 
     def upper_bound(self, confidence: float) -> list[UpperBound]:
         """Where the smallest were asked for: an upper bound of that `confidence` on each score; read its caveat."""
-        bounds: list[UpperBound] = lazy_import(ESTIMATES, "bound_release")(self, "upper_bound", confidence)
-        return bounds
+        return lazy_import(ESTIMATES, "bound_release")(self, "upper_bound", confidence)
 
     def _check_gaps(self, name: str) -> list[float]:
         """The gaps, for whoever asked for what is called `name`."""
@@ -558,8 +554,7 @@ class Release(Readable):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
-        axes: Axes = self._page("plots", "plot_release", ax)
-        return axes
+        return self._page("plots", "plot_release", ax)
 
 
 refuse_changes(Release, "a release cannot be changed, nor its {}: it is what came out")
@@ -631,5 +626,4 @@ class GroupedRelease(Readable, Mapping[Hashable, Release]):
 
     def plot(self) -> list[Axes]:
         """Draw the lists side by side, 12 at most. Returns one matplotlib Axes for each."""
-        panels: list[Axes] = self._page("plots", "plot_groups")
-        return panels
+        return self._page("plots", "plot_groups")

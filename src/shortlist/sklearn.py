@@ -385,8 +385,7 @@ def _solve(linear: Floats, square: Floats, upper: Any, strength: float) -> Float
     matrix = matrix + np.triu(matrix, 1).T
     values, vectors = np.linalg.eigh(matrix)
     stiff = np.maximum(values, 0.0) / 4 + 1 / strength
-    solved: Floats = vectors @ ((vectors.T @ (linear / 2)) / stiff)
-    return solved
+    return vectors @ ((vectors.T @ (linear / 2)) / stiff)
 
 
 @dataclass(eq=False, repr=False)

@@ -406,8 +406,7 @@ class Envelope:
         turns = np.diff(self.heights) / -np.diff(self.slopes)  # falling: there a line and the next are equally large
         place = len(turns) - np.searchsorted(turns[::-1], x)
         beside = (np.clip(place + step, 0, len(turns)) for step in (-1, 0, 1))
-        values: Floats = np.max([x * self.slopes[one] + self.heights[one] for one in beside], axis=0)
-        return values
+        return np.max([x * self.slopes[one] + self.heights[one] for one in beside], axis=0)
 
 
 def half_planes(profile: Profile, pure: float, renyi: Renyi | None) -> tuple[Floats, Floats]:
@@ -758,8 +757,7 @@ def _curves_of_mixture(mixed: Mixed) -> Curves:
             each = [log + less * moment(orders) for log, moment in zip(logs, moments, strict=True)]
             total: Floats = np.logaddexp.reduce(each)
             largest = np.max([moment(orders) for moment in moments], axis=0)
-        bounded: Floats = np.minimum((total + 8 * len(logs) * ULP * (1 + np.abs(total))) / less, largest)
-        return bounded
+        return np.minimum((total + 8 * len(logs) * ULP * (1 + np.abs(total))) / less, largest)
 
     thinned = sum(share * Fraction(thinning_total(one)) for share, one in zip(shares, charges, strict=True))
     return Curves(

@@ -10,7 +10,7 @@ def test_a_closed_ledger_says_so_and_has_nothing_left(path):
     ledger = sl.Ledger(path, budget=sl.PureDP(2.0))
     ledger.charge(sl.PureDP(0.5))
     assert (ledger.closed, ledger.remaining.epsilon) == ("", 1.5)
-    with pytest.raises(TypeError, match="ends this budget for good; to stop using it nothing needs closing"):
+    with pytest.raises(TypeError, match="ends this budget for good; if that is meant, say why"):
         ledger.close()
     assert not ledger.closed
     ledger.close("the quarter is over")

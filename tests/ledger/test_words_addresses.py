@@ -25,7 +25,7 @@ NEARLY = [
 @pytest.mark.parametrize("budget", [None, PureDP(1.0)])
 def test_what_is_nearly_an_address_is_not_repeated(path, budget, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="begins with") as caught:
+    with pytest.raises(ValueError, match="address of a server") as caught:
         Ledger(path, budget=budget)
     assert SECRET not in "".join(traceback.format_exception(caught.value, limit=0))
     assert list(tmp_path.iterdir()) == []

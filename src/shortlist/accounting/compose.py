@@ -170,8 +170,7 @@ def _spread_of(profile: Profile, x: Floats) -> Floats:
     gaps, values = np.diff(x), profile(x)
     chord = values[:-1] + np.diff(values) / (1 + np.exp(np.minimum(gaps / 2, 700.0)))
     curved: Floats = np.where(chord - profile(x[:-1] + gaps / 2) > 1e-12 * chord, gaps, 0.0)
-    wider: Floats = np.maximum(np.append(curved, 0.0), np.insert(curved, 0, 0.0))
-    return wider
+    return np.maximum(np.append(curved, 0.0), np.insert(curved, 0, 0.0))
 
 
 def _shift(pairs: Sequence[Pair], laws: Sequence[Atoms], step: float, small: float) -> float:

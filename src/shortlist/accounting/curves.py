@@ -646,7 +646,6 @@ def many_rounds(epsilon: float, rounds: int, small: float = 0.0, finest: int = F
         cell = np.minimum(place.astype(np.int64), len(values) - 2)
         share = np.expm1((place - cell) * step) / math.expm1(step)
         share = np.clip(share - 1e-9, 0.0, 1.0)
-        chord: Floats = values[cell] + share * (values[cell + 1] - values[cell])
-        return chord
+        return values[cell] + share * (values[cell + 1] - values[cell])
 
     return symmetric(half)

@@ -52,17 +52,17 @@ def number(name: str, value: object, *, least: float = 0.0, above: bool = False,
     raise bad_value(f"${name} must be a number {room}: write ${name}={example}, for example")
 
 
-def count(name: str, value: object, most: int = 2**53) -> int:
-    """`value` as a whole number from 1 to `most`; a ValueError names the argument otherwise."""
+def count(name: str, value: object, most: int = 2**53, least: int = 1) -> int:
+    """`value` as a whole number from `least` to `most`; a ValueError names the argument otherwise."""
     if not isinstance(value, bool):
         try:
             whole = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
             whole = 0
-        if 1 <= whole <= most:
+        if least <= whole <= most:
             return whole
-    last = "2^53" if most == 2**53 else most
-    raise bad_value(f"${name} must be a whole number from 1 to {last}: write ${name}=10, for example")
+    last, example = "2^53" if most == 2**53 else most, max(least, 10)
+    raise bad_value(f"${name} must be a whole number from {least} to {last}: write ${name}={example}, for example")
 
 
 def flag(name: str, value: object) -> bool:
@@ -115,8 +115,7 @@ POSITIVE, BELOW_ONE = partial(number, above=True), partial(number, below=1.0)
 
 def _beyond(name: str) -> Callable[..., Any]:
     """Return a function of `shortlist.bounds`, which no charge needs."""
-    function: Callable[..., Any] = lazy_import("shortlist.bounds", name)
-    return function
+    return lazy_import("shortlist.bounds", name)
 
 
 class Guarantee(ABC):
@@ -177,11 +176,9 @@ class Guarantee(ABC):
         """Renyi divergence of order `alpha`, rounded up; infinite where it is not bounded."""
         order = number("alpha", alpha, least=1.0, above=True)
         charges = self.curves()
-        return (
-            math.inf
-            if accountant.thinning_total(charges)
-            else float(accountant.renyi_total(charges)(np.array([order]))[0])
-        )
+        if accountant.thinning_total(charges):
+            return math.inf
+        return float(accountant.renyi_total(charges)(np.array([order]))[0])
 
     def tradeoff(self, alpha: float) -> float:
         """The least type II error of any test between neighbours with type I error `alpha`, rounded down."""

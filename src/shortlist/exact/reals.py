@@ -361,8 +361,7 @@ def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int
 def kth_largest(values: Values, k: int) -> int | float:
     """The centre that keeps rounding harmless: a score far above it can then win only by itself."""
     best = np.maximum.reduce(values) if k == 1 else np.partition(values, len(values) - k)[len(values) - k]
-    kth: int | float = best.item()
-    return kth
+    return best.item()
 
 
 def highest(z: Floats, k: int) -> tuple[list[int], list[float]]:

@@ -95,8 +95,7 @@ class Ladder:
 
     def log_counts(self, reach: Indices) -> Floats:
         """ln N for each row, to an absolute error of k 2^-48."""
-        logs: Floats = np.log(reach - np.arange(self.k)).sum(axis=1)
-        return logs
+        return np.log(reach - np.arange(self.k)).sum(axis=1)
 
     def losses_of(self, losses: list[int]) -> Values:
         """Losses as an array: int64 where the scores are, Python integers elsewhere."""
@@ -431,8 +430,7 @@ def _logs(steps: Ladder, reach: Indices, limit: int) -> Floats:
     """ln N_J for each row, to a relative error of SURE / 2 or far less; -inf where there is no junk."""
     size = max(16, CHUNK // (steps.k * (limit + 1)))
     parts = [_log_share(reach[i : i + size], limit) for i in range(0, len(reach), size)]
-    logs: Floats = steps.log_counts(reach) + np.concatenate([np.zeros(0), *parts])
-    return logs
+    return steps.log_counts(reach) + np.concatenate([np.zeros(0), *parts])
 
 
 @np.errstate(divide="ignore")

@@ -420,8 +420,7 @@ class Ranking:
 
     @property
     def _anchor(self) -> np.generic:
-        anchor: np.generic = self.scores[self.k if self.gap_aware else self.k - 1]
-        return anchor
+        return self.scores[self.k if self.gap_aware else self.k - 1]
 
 
 def rank_scores(
@@ -604,8 +603,7 @@ class BestSorted:
         with np.errstate(over="ignore"):
             depth = np.subtract(self._centre, values, dtype=np.float64)
             depth *= self._steps
-        bins: Indices = np.clip(depth, 0.0, self._last, out=depth).astype(np.int64)
-        return bins
+        return np.clip(depth, 0.0, self._last, out=depth).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

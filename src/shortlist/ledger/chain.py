@@ -323,10 +323,7 @@ def check_path(path: object) -> str:
     if not name or "\0" in name:
         raise bad_value('$path must be the name of a file, for example "budget.db"')
     if ADDRESS.search(name):  # not repeated: there may be a password in it
-        raise bad_value(
-            '$path must be the name of a file, for example "budget.db", or the address of a server as text that begins '
-            'with "postgresql://", as in "postgresql://user@host/database?name=q4"'
-        )
+        raise bad_value('$path must be a file, or the address of a server, "postgresql://user@host/database?name=q4"')
     try:
         return os.path.abspath(name)
     except FileNotFoundError:

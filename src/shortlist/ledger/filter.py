@@ -300,10 +300,7 @@ class Terms:
             limits = Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta) - converted)
             return cls(budget, share, place, limits, *flags)
         if not isinstance(budget, PureDP | ZCDP):
-            raise bad_type(
-                "$budget must be PureDP, ZCDP or ApproxDP: write $budget=PureDP(3.0), or $budget=ApproxDP(3.0, 1e-6) "
-                "if names are to come from the data"
-            )
+            raise bad_type("$budget is of a wrong kind: write $budget=PureDP(3.0), or $budget=ApproxDP(3.0, 1e-6)")
         if split is not None or order is not None:
             raise ValueError("split and order belong to an ApproxDP budget: leave them out, or give that budget")
         if isinstance(budget, PureDP):
@@ -378,10 +375,7 @@ class Terms:
         fixed = (self.budget, self.split, self.order, self.approval, self.mixed)
         for (name, wanted), there in zip(given.items(), fixed, strict=True):
             if wanted is not None and wanted != there:
-                raise bad_value(
-                    f"{name} was fixed as {there} when this ledger was made and cannot change: leave ${name}= out, or "
-                    "make a new ledger in another file"
-                )
+                raise bad_value(f"{name} was fixed as {there} and cannot change: leave ${name}= out, or make another")
 
     def __str__(self) -> str:
         said = (("split", self.split), ("order", self.order))
@@ -556,8 +550,7 @@ def admit(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amounts]
     """
     if (sums := sums_after(terms, before, cost)) is not None:
         return sums
-    refusal: BudgetExceeded = lazy_import("shortlist.pages.standing", "refusal")(terms, before, cost)
-    raise refusal
+    raise lazy_import("shortlist.pages.standing", "refusal")(terms, before, cost)
 
 
 def check_neighbors(terms: Terms, before: State, unit: str) -> None:

@@ -45,13 +45,11 @@ def public_path(path: str) -> str:
 def open_store(path: str | os.PathLike[str], wait: float, terms: Callable[[], Terms] | None) -> Store[Any]:
     """Open the ledger there; if there is none, make it with these terms."""
     if on_server(path):
-        store: Store[Any] = of_server("PostgresStore").at(path, wait, terms)
-        return store
+        return of_server("PostgresStore").at(path, wait, terms)
     place = chain.check_path(path)
     if terms is not None and not os.path.lexists(place):
         lazy_import("shortlist.ledger.sqlite", "make")(place, terms())
-    file: Store[Any] = lazy_import("shortlist.ledger.sqlite", "SqliteStore")(place, wait)
-    return file
+    return lazy_import("shortlist.ledger.sqlite", "SqliteStore")(place, wait)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +324,7 @@ class Ledger:
             if nothing is left, or less delta than that.
         """
         n, own = count("releases", releases), number("delta", delta, below=1.0)
-        share: PureDP | ApproxDP | ZCDP = lazy_import(STANDING, "share_of")(self.terms, self._open_state(), n, own)
-        return share
+        return lazy_import(STANDING, "share_of")(self.terms, self._open_state(), n, own)
 
     def charge(
         self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
@@ -421,10 +418,7 @@ class Ledger:
         Nothing needs closing: between two calls a ledger holds nothing open, and the charges are on the disk.
         """
         if reason is None:
-            raise TypeError(
-                "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
-                'any more, say why: close("the quarter is over")'
-            )
+            raise TypeError('close ends this budget for good; if that is meant, say why: close("the quarter is over")')
         self._store.close("close", chain.check_text("purpose", reason), "")
 
     def grant(self, role: str) -> None:
@@ -445,8 +439,7 @@ class Ledger:
         return self._standing(rules.after_charge(self.terms, self._open_state(), guarantee, unit=unit))
 
     def _standing(self, here: State) -> Standing:
-        standing: Standing = lazy_import(STANDING, "Standing").of_state(self.terms, here)
-        return standing
+        return lazy_import(STANDING, "Standing").of_state(self.terms, here)
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""

@@ -731,13 +731,8 @@ class PostgresStore(Store[Session]):
         return state
 
     def _look(self, line: Line, seen: int) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
-        look, ends = together(
-            line,
-            [
-                ("SELECT * FROM shortlist.look(%s, %s)", (self.name, seen)),
-                (f"SELECT {COLUMNS}, charges FROM shortlist.ends(%s)", (self.name,)),
-            ],
-        )
+        stands = "SELECT * FROM shortlist.look(%s, %s)", (self.name, seen)
+        look, ends = together(line, [stands, (f"SELECT {COLUMNS}, charges FROM shortlist.ends(%s)", (self.name,))])
         if look[0][0] != NEWEST:
             older = look[0][0] < NEWEST
             todo = "its owner opens it once, which upgrades it" if older else "upgrade to use it"

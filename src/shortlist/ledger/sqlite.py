@@ -241,9 +241,8 @@ def _try_once(path: str, work: Callable[[sqlite3.Connection], chain.Found], writ
 def unusable(path: str, error: OSError) -> LedgerError:
     """What the operating system's error means for the one who reads it."""
     if isinstance(error, FileNotFoundError):
-        return LedgerError(
-            Text(f"{path} is not there; `shortlist ledger init` makes it$<, or Ledger(path, budget=...) in Python>")
-        )
+        words = f"{path} is not there; `shortlist ledger init` makes it$<, or Ledger(path, budget=...) in Python>"
+        return LedgerError(Text(words))
     return LedgerError(f"{path} cannot be used: {error.strerror}")
 
 
@@ -258,10 +257,8 @@ def sqlite_meaning(error: sqlite3.Error, wait: float = BRIEFLY) -> str:
         "SQLITE_CORRUPT": "is damaged: it is not what was written; go on from a good copy whose head you know",
         "SQLITE_FULL": "cannot grow: the disk is full; make room and try again",
         "SQLITE_READONLY": "cannot be written; make the file and its folder writable",
-        "SQLITE_CANTOPEN": (
-            "cannot be opened: this user may not read and write it, or its folder; a new ledger is for its owner "
-            "alone, who may share it with a group by chmod"
-        ),
+        "SQLITE_CANTOPEN": "cannot be opened: this user may not read and write it, or its folder; a new ledger is for "
+        "its owner alone, who may share it with a group by chmod",
         "SQLITE_BUSY": f"has been locked by another process for {wait:g} seconds; see what that process is doing",
         "SQLITE_IOERR": "cannot be read or written: the disk gives an error, or a size limit is reached",
     }
@@ -615,13 +612,8 @@ class SqliteStore(chain.Store[Connection]):
 
     def _close(self, db: Connection, before: State, kind: str, reason: str, target: str) -> State:
         """An older version refuses the file from then on."""
-        noted: dict[str, Any] = {
-            **dict.fromkeys(chain.WORDS, ""),
-            "purpose": reason,
-            "source": target,
-            "refund_of": None,
-        }
-        return append(db, before, ZERO, before.total, kind=kind, **noted)
+        noted: dict[str, Any] = {**dict.fromkeys(chain.WORDS, ""), "purpose": reason, "source": target}
+        return append(db, before, ZERO, before.total, kind=kind, refund_of=None, **noted)
 
     def _first_look(self, db: Connection) -> tuple[Origin, State]:
         check_schema(db, self.path)

@@ -22,7 +22,7 @@ from shortlist._arrays import Floats, Indices, Runs, Values
 from shortlist._runtime import kind_of_words, present, refuse_changes, replace_fields, set_fields
 from shortlist._text import about, ordinal
 from shortlist.accounting.curves import up
-from shortlist.accounting.guarantees import number
+from shortlist.accounting.guarantees import count, number
 from shortlist.errors import PrivacyWarning, bad_type, bad_value
 from shortlist.exact.noise import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.exact.reals import floor_to_float
@@ -133,12 +133,7 @@ def check_weights(name: str, weights: object) -> tuple[Fraction, ...]:
 def check_share(name: str, share: object, *, zero: bool = True) -> Fraction | float:
     """A number from 0 (not 0 itself, if not `zero`) to 1, exactly as given; numbers of numpy as Python's own."""
     plain = share.item() if isinstance(share, np.integer | np.floating) else share
-    if (
-        isinstance(plain, int | float | Fraction)
-        and not isinstance(plain, bool)
-        and 0 <= plain <= 1
-        and (plain or zero)
-    ):
+    if isinstance(plain, int | float | Fraction) and type(plain) is not bool and 0 <= plain <= 1 and (plain or zero):
         return plain
     room = "between 0 and 1" if zero else "above 0 and at most 1"
     raise ValueError(f"{name} must be a number {room}, for example {name}=0.5")
@@ -194,10 +189,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
 def check_public_scores(scores: Scores) -> None:
     """Exact utility and repeated draws are functions of the scores: they are for public scores."""
     if scores.from_table:
-        raise ValueError(
-            "this is computed from the scores themselves and would show people's data; if these scores are public or "
-            "made up, say so: scores.as_public()"
-        )
+        raise ValueError("this would show people's data; if it is public or made up, say so: scores.as_public()")
 
 
 DeltaBudget = ZCDP | ApproxDP
@@ -277,16 +269,7 @@ def check_delta_budget(
 
 def check_limit(limit: object, least: int) -> int:
     """A public number of rows to look at, at least as many as are wanted."""
-    try:
-        number = check_k(limit)
-    except (TypeError, ValueError):
-        number = 0
-    if not least <= number <= LARGEST_LIMIT:
-        raise bad_value(
-            f"$limit must be a whole number from {least} (no fewer than k) to 2^31 - 1, chosen without a look at the "
-            f"data: write $limit={2 * least}, for example"
-        )
-    return number
+    return count("limit", limit, LARGEST_LIMIT, least)
 
 
 def check_counts(scores: Scores) -> None:
@@ -295,10 +278,7 @@ def check_counts(scores: Scores) -> None:
     Whether a number is below 0 depends on the scores, so it is not refused: such a number counts 0.
     """
     if scores.neighbours != "add-remove":
-        raise ValueError(
-            'this needs counts under add/remove: write neighbours="add-remove" (replacing a person moves counts both '
-            "ways)"
-        )
+        raise ValueError('this needs counts under add/remove: write neighbours="add-remove"')
     if not scores.monotone or scores.largest_sensitivity != 1 or isinstance(scores.sensitivity, tuple | list):
         raise bad_value(
             "this needs counts of distinct users, which one person moves by at most 1 and all the same way: write "
@@ -374,10 +354,7 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
     capped = scores._weights if weighted else None
     cap = scores.most if capped is None else capped.most
     if (not scores.numbered or cap is not None) and cap != most:
-        raise bad_value(
-            f"this needs counts to which each person brings at most {most} labels: count with $most={most} (a table of "
-            "counts cannot be capped afterwards)"
-        )
+        raise bad_value(f"this needs counts of at most {most} labels a person: count a table with $most={most}")
     if capped is not None:
         return
     if not weighted:
@@ -400,10 +377,8 @@ def ledger_note(source: str, *, largest: bool = True, secure: bool = True, said:
 
 def source_of(scores: Scores) -> str:
     """The table and its columns; of numbers that no table is known of, how far one person moves them, as was said."""
-    return (
-        scores._source
-        or f"numbers in memory, sensitivity {scores.sensitivity!r}{', monotone' if scores.monotone else ''}"
-    )
+    said = ", monotone" if scores.monotone else ""
+    return scores._source or f"numbers in memory, sensitivity {scores.sensitivity!r}{said}"
 
 
 def by_score(scores: Scores) -> Indices:
@@ -750,8 +725,7 @@ class Budgeted(Mechanism, Generic[Paid]):
     def _of_budget(self, name: str) -> float:
         if not hasattr(self.budget, name):
             raise AttributeError(f"this mechanism is paid with {self.budget}, which has no {name}; read .budget")
-        number: float = getattr(self.budget, name)
-        return number
+        return getattr(self.budget, name)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))

@@ -192,11 +192,7 @@ class MeasuredTopK(GapRace):
 def check_gap_noise(noise: object) -> Noise:
     """A noise by its name, if gaps under it are proved."""
     if not isinstance(noise, str) or noise not in DEVIATIONS:
-        raise ValueError(
-            'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
-            "among it, the gap to the best loser is not covered by the proof. For whole gaps round gaps of exponential "
-            "noise down"
-        )
+        raise ValueError('noise must be "exponential" or "laplace": for other noise no gap to the best loser is proved')
     return base.check_noise(noise)
 
 
@@ -384,10 +380,7 @@ class GumbelTopKValues(NoisyRace[ApproxDP | GumbelDP]):
         elif isinstance(budget, ApproxDP):
             budget = base.plain_budget(budget)
         else:
-            raise bad_type(
-                "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
-                "write $budget=ApproxDP(epsilon, delta)"
-            )
+            raise bad_type("a Gumbel value has no pure and no zCDP guarantee: write $budget=ApproxDP(epsilon, delta)")
         set_fields(self, k=k, budget=budget)
 
     def scale(self, scores: Scores) -> Fraction:

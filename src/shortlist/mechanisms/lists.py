@@ -48,6 +48,13 @@ def _ladder(scores: Scores, k: int, rate: Fraction, *, gap: bool) -> tuple[Ladde
     return ladder(scores._numbers, k, gap=gap)
 
 
+def _race_of(lists: ListGuard | Noise, steps: Ladder, rate: Fraction) -> SequenceRace | Sequences:
+    """What draws a list, or says that there is none."""
+    if lists == GUMBEL:
+        return Sequences(steps, rate)
+    return SequenceRace(sequence_envelope(steps, rate), lists.arrival if isinstance(lists, ListGuard) else None)
+
+
 class BestList(BestOf):
     """The ordered list of k with the largest N_s - e loss(s) / (2 R): what such mechanisms share."""
 
@@ -75,8 +82,8 @@ class BestList(BestOf):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=self.gap)
         rate = self._rate(scores) * steps.unit
-        race = Sequences(steps, rate) if self._kind == GUMBEL else SequenceRace(sequence_envelope(steps, rate))
-        return base.Outcome(candidates[np.array(race.draw(WordStream(source)))].tolist())
+        places = _race_of(self._kind, steps, rate).draw(WordStream(source))
+        return base.Outcome(candidates[np.array(places)].tolist())
 
 
 @base.mechanism_class
@@ -213,42 +220,44 @@ class GuardedListTopK(Guarded):
             return GUMBEL, Fraction(rounds)
         return one_shot_of(budget, self.k, SHARE if guarded else Fraction(0))
 
-    def _one_shot_scale(self, scores: Scores, d: int) -> Fraction:
-        """R / e."""
-        return scores.range_sensitivity / self._one_shot(d)[1]
-
     def _is_guarded(self, d: int) -> bool:
         """Whether lists race beside a guard, which is public: one that sees no scores would guard nothing."""
         budget = self.guarantee
         return is_guarded(self.k, d) and (isinstance(budget, ZCDP) or budget.epsilon > 0)
 
-    def _run(self, scores: Scores, steps: Ladder, candidates: Indices | Order) -> ListRace:
-        """Whatever depends on the scores alone, by their ladder and the candidate at each rank."""
-        rate, d = self._rate(scores) * steps.unit, scores._choosable
-        fallback = OneShot(self._one_shot(d)[0], self._one_shot_scale(scores, d))
-        return ListRace(steps, rate, candidates, self._lists(steps, rate, d), fallback)
-
-    def _lists(self, steps: Ladder, rate: Fraction, d: int) -> ListGuard | ListSwitch | Noise | None:
+    def _lists(self, scores: Scores, steps: Ladder) -> ListGuard | ListSwitch | Noise | None:
         """Who decides about lists: for one winner noise alone; None where one-shot is used without lists."""
-        zcdp = isinstance(self.guarantee, ZCDP)
+        zcdp, d = isinstance(self.guarantee, ZCDP), scores._choosable
         if not self._is_guarded(d):
             return (GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
+        rate = self._rate(scores) * steps.unit
         if zcdp:
             return list_switch(steps, rate)
         return ListGuard(junk_of(steps, rate, junk_size(self.k)), SHARE, tau_of(self.k, d))
 
+    def _one_shot_scale(self, scores: Scores, d: int) -> Fraction:
+        """R / e."""
+        return scores.range_sensitivity / self._one_shot(d)[1]
+
+    def _fallback(self, scores: Scores) -> OneShot:
+        """One-shot top-k, if it comes to that."""
+        d = scores._choosable
+        return OneShot(self._one_shot(d)[0], self._one_shot_scale(scores, d))
+
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
-        run = self._run(scores, *_ladder(scores, self.k, self._rate(scores), gap=True))
-        race = run.race()
-        places = None if race is None else race.draw(WordStream(source))
+        steps, candidates = _ladder(scores, self.k, self._rate(scores), gap=True)
+        lists, places, stream = self._lists(scores, steps), None, WordStream(source)
+        if isinstance(lists, ListSwitch):
+            places = lists.draw(stream)
+        elif lists is not None:
+            places = _race_of(lists, steps, self._rate(scores) * steps.unit).draw(stream)
         if places is not None:
-            return base.Outcome(run.candidates[np.array(places)].tolist(), CANONICAL)
-        return base.Outcome(run.fallback.draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
+            return base.Outcome(candidates[np.array(places)].tolist(), CANONICAL)
+        return base.Outcome(self._fallback(scores).draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
     def least_order_probability(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
-        chance: float = utility.distribution(self, scores, question).race.in_order()
-        return chance
+        return utility.distribution(self, scores, question).race.in_order()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,31 +276,6 @@ class ListGuard:
     def exact(self) -> arb:
         """v at the working precision."""
         return self.junk.exact() + ball(self.tau)
-
-
-@dataclass(frozen=True, slots=True)
-class ListRace:
-    """A guarded race or a switch of lists that can be run again and again."""
-
-    steps: Ladder
-    rate: Fraction
-    candidates: Indices | Order
-    """The candidate at each rank."""
-    lists: ListGuard | ListSwitch | Noise | None
-    fallback: OneShot
-    """One-shot top-k, if it comes to that."""
-
-    def race(self) -> SequenceRace | ListSwitch | Sequences | None:
-        """What draws a list, or says that there is none; None where one-shot is used anyway."""
-        lists = self.lists
-        if lists is None or isinstance(lists, ListSwitch):
-            return lists
-        if lists == GUMBEL:
-            return Sequences(self.steps, self.rate)
-        envelope = sequence_envelope(self.steps, self.rate)
-        if isinstance(lists, ListGuard):
-            return SequenceRace(envelope, lists.arrival)
-        return SequenceRace(envelope)
 
 
 def crowd_of(k: int, d: int) -> float:

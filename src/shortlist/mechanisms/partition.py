@@ -214,15 +214,10 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def _check(self, scores: Scores) -> None:
         if not self.fits_tables:
-            raise ValueError(
-                "the budget is too small for any table: write a larger epsilon (or rho), or a larger delta"
-            )
+            raise ValueError("the budget is too small for any table: write a larger epsilon (or rho), or delta")
         base.check_column(scores, self._cap.most, weighted=bool(self.weighted))
         if self._measures and scores.numbered:
-            raise bad_value(
-                "$values=True measures how many people hold each name, which weighted sums do not tell: count a table, "
-                "or write $values=False"
-            )
+            raise bad_value("$values=True needs a table, as weighted sums are no counts: or write $values=False")
 
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         by_weight = bool(self.weighted) and scores._weights is not None
@@ -282,18 +277,15 @@ class KeySet(base.Budgeted[base.DeltaBudget]):
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
-        chances: Floats = lazy_import("shortlist.utility.key_ranking", "naming_chances")(self, sums)
-        return chances
+        return lazy_import("shortlist.utility.key_ranking", "naming_chances")(self, sums)
 
     def expected_names(self, scores: object, **question: Unpack[QuestionOptions]) -> float:
         """How many labels are named, on average: exact, to 1e-9."""
-        number: float = utility.distribution(self, scores, question).names()
-        return number
+        return utility.distribution(self, scores, question).names()
 
     def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[QuestionOptions]) -> float:
         """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
-        recall: float = utility.distribution(self, scores, question).recall(top)
-        return recall
+        return utility.distribution(self, scores, question).recall(top)
 
 
 SHARE = Fraction(1, 10)

@@ -125,21 +125,14 @@ class Quantile(base.Budgeted[base.Budget]):
         if scores.neighbours != "add-remove":
             raise ValueError('how many people there are is private here: write neighbours="add-remove"')
         if not scores.public:
-            raise ValueError(
-                "the points of the grid must be public: give counts in their order, without labels or public"
-            )
+            raise ValueError("the points of the grid must be public: give counts without labels or public")
         if not scores.monotone or isinstance(scores.sensitivity, tuple):
-            raise bad_value(
-                "these must be counts of users along a line, each of which one user only adds to, by at most "
-                "`sensitivity`: write $monotone=True"
-            )
+            raise bad_value("these must be counts to which one user only adds: write $monotone=True")
         if isinstance(scores._content, Votes):
             if self.votes_per_user is not None:
                 raise ValueError("votes_per_user is known for votes that were counted from a table: leave it out")
         elif self.votes_per_user is not None and self.votes_per_user < scores.largest_sensitivity:
-            raise ValueError(
-                "votes_per_user must not be below sensitivity: one user adds at least as much to all counts as to one"
-            )
+            raise ValueError("votes_per_user must not be below sensitivity, which is for one count alone")
         if not isinstance(scores._content, Votes) and scores._numbers.dtype.kind == "f":
             raise TypeError("quantiles are of whole counts: give how many people have each point, as integers")
 
@@ -190,8 +183,7 @@ class Quantile(base.Budgeted[base.Budget]):
 
     def runs(self, scores: object, **question: Unpack[QuestionOptions]) -> list[Run]:
         """The law of one quantile, by runs of places that share one score: exact, to 1e-12."""
-        runs: list[Run] = utility.distribution(self, scores, question).runs()
-        return runs
+        return utility.distribution(self, scores, question).runs()
 
     def probabilities(self, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
         """P[place i is released] of one quantile, for every place of a small grid: exact, to 1e-12."""
@@ -237,9 +229,7 @@ def _check_one(q: object) -> float | Fraction:
     if not 0 <= value <= 1:
         raise bad_value("$q must be from 0 to 1, for example $q=0.5")
     if _exact(value).denominator > FINEST:
-        raise bad_value(
-            "$q must have at most four digits after the point, or be a Fraction below 10000: write $q=0.3333"
-        )
+        raise bad_value("$q must have at most four digits after the point, or be a fraction: write $q=0.3333")
     return value if isinstance(value, Fraction) else float(value)
 
 

@@ -78,10 +78,7 @@ class NoisyRace(base.Budgeted[base.Paid]):
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self._winners)
         if self._winners + self.losers > scores._choosable:
-            raise bad_value(
-                f"gaps of {self._winners} need {self._winners + 1} candidates, the last gap being the lead over the "
-                "best loser; choose a smaller k"
-            )
+            raise bad_value(f"gaps of {self._winners} need {self._winners + 1} candidates: choose a smaller k")
 
     def _race(self, scores: Scores, source: Source) -> Finish:
         k, scale = self._winners + self.losers, self._scale(scores)
@@ -247,10 +244,7 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
             for order, cost in zip(budget.orders, budget.epsilons, strict=True)
         ]
         if not all(square > 0 for square in squares):
-            raise ValueError(
-                f"budget is too small for {m} candidates: at order a it needs more than ln({m}) / (a - 1); write "
-                "higher orders, or larger divergences"
-            )
+            raise ValueError(f"budget is too small for {m} candidates: write higher orders, or larger divergences")
         exact = min(exactly(square.sqrt().lower()) for square in squares)
     return floor_to_float(exact)
 
@@ -344,10 +338,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
             return check_rounds(1, self.noise, budget, self.work)
         base.check_work(self.work)
         if not isinstance(budget, RenyiDP) and not (isinstance(budget, ApproxDP) and budget.delta and budget.epsilon):
-            raise bad_value(
-                "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write $budget=ApproxDP(1.0, 1e-6), or "
-                'noise="gumbel"'
-            )
+            raise bad_value('gaussian noise needs $budget=ApproxDP(1.0, 1e-6) or RenyiDP(..); or write noise="gumbel"')
 
     @property
     def name(self) -> str:
@@ -384,10 +375,7 @@ class NoisyMax(NoisyRace[base.Budget | RenyiDP]):
 
     def _check(self, scores: Scores) -> None:
         if self.prior is not None and not scores.numbered:
-            raise ValueError(
-                "prior= says one weight for each candidate in its order, and candidates counted from a table have "
-                "none: leave prior= out"
-            )
+            raise ValueError("prior= needs candidates in order, and those of a table have none: leave prior= out")
         base.check_known_candidates(scores, 1)
         if self._is_gaussian:
             self._scale(scores)  # refused here, where divergences are too small for so many candidates

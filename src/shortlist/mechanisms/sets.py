@@ -127,9 +127,7 @@ class CanonicalTopK(BestOf):
         BestOf.__post_init__(self, epsilon)
         set_fields(self, gamma=None if self.gamma is None else base.check_share("gamma", self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "rounded"):
-            raise ValueError(
-                'loss must be "gap-aware", "rounded" (for scores close together) or "paper" (never better)'
-            )
+            raise ValueError('loss must be "gap-aware", "rounded" (for close scores) or "paper" (never better)')
         if self.loss == "rounded" and self.gamma not in (None, 0.5):
             raise ValueError('loss="rounded" is proved for gamma=0.5 alone: leave gamma= out')
         base.check_noise_keeps(self._kind, self.guarantee)
@@ -152,11 +150,8 @@ class CanonicalTopK(BestOf):
 
     def _check(self, scores: Scores) -> None:
         base.check_known_candidates(scores, self.k)
-        if (
-            (self._kind not in QUICK or self.loss == "rounded")
-            and self.gamma != 1
-            and self.k * (scores._size - self.k) > MOST_CLASSES
-        ):
+        every_class = (self._kind not in QUICK or self.loss == "rounded") and self.gamma != 1
+        if every_class and self.k * (scores._size - self.k) > MOST_CLASSES:
             slow = 'loss="rounded"' if self.loss == "rounded" else f"{self._kind.name} noise"
             raise ValueError(f'{slow} would take hours here; write noise="exponential" or "gumbel", loss="gap-aware"')
 
@@ -193,8 +188,7 @@ class CanonicalTopK(BestOf):
 
     def success_bounds(self, scores: object, **question: Unpack[QuestionOptions]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
-        bounds: tuple[float, float] = utility.distribution(self, scores, question).success_bounds()
-        return bounds
+        return utility.distribution(self, scores, question).success_bounds()
 
 
 @lru_cache

@@ -248,8 +248,7 @@ def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
         return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
     if not scores.public:
         return base.sort_counts(scores._sequence, size)
-    known: list[int] = base.largest_counts(scores._sequence, size)[1].tolist()
-    return known
+    return base.largest_counts(scores._sequence, size)[1].tolist()
 
 
 def last_rank(scores: Scores, limit: int | None) -> int:

@@ -38,6 +38,7 @@ MEASURED = (
     "each value is a fresh measurement, and its margin holds whatever was above; refine(values, variance=error**2) "
     "adds what the gaps say, but is too high on average for items that were above because of their noise"
 )
+MIXED = "answers must be all whole numbers or all floats; convert them, for example with float()"
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
 
 
@@ -125,11 +126,7 @@ class Stream:
         if not isinstance(number, int | float) or kind not in (int, float):
             raise TypeError("answers must be whole numbers or floats, one at a time")
         if self._kind not in (None, kind):
-            raise TypeError(
-                "geometric noise is for whole numbers: give integers"
-                if self._rules.whole
-                else "answers must be all whole numbers or all floats; convert them, for example with float()"
-            )
+            raise TypeError("geometric noise is for whole numbers: give integers" if self._rules.whole else MIXED)
         if kind is float and not -math.inf < number < math.inf:
             raise ValueError("answers must be finite: neither NaN nor an infinity; decide beforehand what those mean")
         self._kind = kind
@@ -350,22 +347,17 @@ class SparseVector(base.Budgeted[PureDP]):
         if not (relation := relation_of(unit)):
             unit = f"{unit} (add-remove)"
         elif relation == "replace" and (self.monotone or isinstance(self.sensitivity, tuple | list)):
-            raise bad_value(
-                '$unit must not end with "(replace)" if $monotone=True or the sensitivity is a pair: both say what '
-                "adding a user does"
-            )
+            raise bad_value('$unit must not end with "(replace)" if $monotone=True or the sensitivity is a pair')
         return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))
 
     def _question(self, scores: object, question: QuestionOptions) -> Scores:
         if isinstance(scores, Scores):
             scores = as_scores(scores, **question)
             if (scores.largest_sensitivity, scores.range_sensitivity) != (self._moves.largest, self._moves.range):
-                raise ValueError(
-                    "sensitivity and monotone of the Scores differ from those of the mechanism: say the same"
-                )
+                raise ValueError("sensitivity and monotone of the Scores differ from those of the mechanism")
             return scores
         if isinstance(scores, list | tuple) and len({isinstance(one, int | np.integer) for one in scores}) > 1:
-            raise TypeError("answers must be all whole numbers or all floats; convert them, for example with float()")
+            raise TypeError(MIXED)
         twice = ", ".join(question.keys() & {"sensitivity", "monotone"})
         if twice:
             raise TypeError(f"{twice}: already said by the mechanism; give it there")
@@ -605,7 +597,7 @@ class HybridTopK(_Hybrid):
         above = race.how_many_above(finishes, line)
         count = min(above, self.k)
         chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
-        gaps = [_lead(one, two) for one, two in pairwise(chain)]
+        gaps = [nearest_float(one.minus(two)) for one, two in pairwise(chain)]
         scale, kept = self._scales(scores)[1], self._ex_post(scores, count)
         if above >= self.k:
             full = Extras(gaps=gaps, stopped=False, kept=kept, evidence=estimates.ChainedGaps(to_float(scale)))
@@ -684,7 +676,8 @@ class HybridSparseVector(_Hybrid):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         indices, finishes, line = self._race(scores, self.k, source)
         count, lead = race.how_many_above(finishes, line), self._lead_law(scores)
-        gaps, evidence = [_lead(one, line) for one in finishes[:count]], estimates.ThresholdGaps((lead,) * count)
+        gaps = [nearest_float(one.minus(line)) for one in finishes[:count]]
+        evidence = estimates.ThresholdGaps((lead,) * count)
         extras = Extras(
             gaps=gaps,
             values=evidence.estimates(gaps),
@@ -700,7 +693,3 @@ def _describe_estimates(scores: Scores) -> str:
     if not scores._negated:
         return ESTIMATED
     return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
-
-
-def _lead(one: NoisyScore, two: NoisyScore) -> float:
-    return nearest_float(one.minus(two))

@@ -340,9 +340,7 @@ class CanonicalLimitedDomain(_WorkingList):
         limit = base.check_limit(2 * k if self.limit is None else self.limit, k)
         set_fields(self, k=k, budget=budget, limit=limit, gamma=base.check_share("gamma", self.gamma, zero=False))
         if k * limit > MOST_CLASSES:
-            raise ValueError(
-                f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
-            )
+            raise ValueError(f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit")
 
     @property
     def charge(self) -> ThinnedRange:

@@ -29,59 +29,49 @@ def distribution(self: Mechanism, scores: object, question: QuestionOptions) -> 
 
 def probabilities(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> dict[Any, float]:
     """Return P[each set of k candidates], whatever its order: exact, to 1e-9, for at most 100,000 sets."""
-    sets: dict[Any, float] = distribution(self, scores, question).sets()
-    return sets
+    return distribution(self, scores, question).sets()
 
 
 def winner_probabilities(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
     """Return P[candidate i wins], for every candidate: exact, and they sum to 1."""
-    chances: Floats = distribution(self, scores, question).winners()
-    return chances
+    return distribution(self, scores, question).winners()
 
 
 def success_probability(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> float:
     """Return P[the released items are a true top k], ties counting as equal: exact, to 1e-8."""
-    chance: float = distribution(self, scores, question).success()
-    return chance
+    return distribution(self, scores, question).success()
 
 
 def quality(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> Quality:
     """Return P[top], P[great], P[good] and the expected recall of the items (Definition 118): exact, to 1e-8."""
-    result: Quality = distribution(self, scores, question).quality()
-    return result
+    return distribution(self, scores, question).quality()
 
 
 def number_correct(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
     """Return P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
-    chances: Floats = distribution(self, scores, question).number_correct()
-    return chances
+    return distribution(self, scores, question).number_correct()
 
 
 def inclusion_probabilities(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
     """Return P[candidate i is released], for every candidate: exact, to 1e-8."""
-    chances: Floats = distribution(self, scores, question).inclusion()
-    return chances
+    return distribution(self, scores, question).inclusion()
 
 
 def order_probability(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> float:
     """Return P[the released list is the true top k in order], ties counting as equal: exact, to 1e-8."""
-    chance: float = distribution(self, scores, question).in_order()
-    return chance
+    return distribution(self, scores, question).in_order()
 
 
 def guard_probability(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> float:
     """Return P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-    chance: float = distribution(self, scores, question).guard
-    return chance
+    return distribution(self, scores, question).guard
 
 
 def number_released(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> Floats:
     """Return P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-    chances: Floats = distribution(self, scores, question).numbers()
-    return chances
+    return distribution(self, scores, question).numbers()
 
 
 def expected_recall(self: Mechanism, scores: object, **question: Unpack[QuestionOptions]) -> float:
     """Return the expected share of a true top k that is named: exact, to 1e-9."""
-    recall: float = distribution(self, scores, question).recall()
-    return recall
+    return distribution(self, scores, question).recall()

@@ -105,10 +105,7 @@ class NoisyHistogram(NoisyRace[base.Budget]):
         if scores.neighbours != "add-remove":
             raise ValueError('a cap bounds what adding a person does: write neighbours="add-remove"')
         if scores.from_table and (scores.most is None or scores.most > self.most):
-            raise bad_value(
-                f"these scores were counted without a cap of {self.most} items a person: "
-                f"count with $most={self.most}, or choose another mechanism"
-            )
+            raise bad_value(f"these scores were counted without a cap of {self.most} items: write $most={self.most}")
         numbers = scores._sequence
         if (numbers.values if isinstance(numbers, Runs) else numbers).dtype.kind == "f":
             raise TypeError("a histogram is of whole numbers: give counts as integers, not as floats")
@@ -116,11 +113,8 @@ class NoisyHistogram(NoisyRace[base.Budget]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         noisy, finish = self.noise(scores), self._race(scores, source)
         values = [float(floor_of(one.number(HALF))) for one in finish.finishes()]
-        one = (
-            estimates.whole_laplace_margin(noisy.scale)
-            if noisy.noise is LAPLACE
-            else estimates.gaussian_margin(noisy.scale, ONE)
-        )
+        laplace, scale = noisy.noise is LAPLACE, noisy.scale
+        one = estimates.whole_laplace_margin(scale) if laplace else estimates.gaussian_margin(scale, ONE)
         extras, way = Extras(values=values, margins=[one] * len(values)), "low" if scores._negated else "high"
         note = f"whoever is on the list because its noise was {way} is shown too {way}"
         return base.Outcome(finish.indices.tolist(), extras, (note,))
@@ -286,9 +280,8 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         if self.k <= FEW or not half:  # the least of all deltas has no half
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         rate = gaussian_rate(float(rest), half)  # nearly: it is certified where it is taken
-        if self.k * rate * math.log(20) <= estimates.NORMAL * math.sqrt(self.k) * float(
-            rest
-        ):  # a delta that is too small
+        wide = self.k * rate * math.log(20) <= estimates.NORMAL * math.sqrt(self.k) * float(rest)
+        if wide:  # the delta is too small
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certify_rate(rest, half))
 
@@ -315,9 +308,8 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
         whole = scores._sequence[:1].dtype.kind != "f"
         margins = [self._margin(parts, scale, whole)] * len(members)
         extras = replace(outcome.extras, values=[values[i] for i in order], margins=margins)
-        notes = (
-            () if scores.public else outcome.notes
-        )  # that all were released and nothing spent is not so when measured
+        # that all were released and nothing spent is not so when measured
+        notes = () if scores.public else outcome.notes
         return base.Outcome([members[i] for i in order], extras, notes)
 
     def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:

@@ -196,8 +196,7 @@ def subset(size: int, count: int, stream: WordStream) -> Indices:
         first = np.append(True, values[1:] > values[:-1])
         values, when = values[first], when[first]
         if len(values) >= count:
-            members: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
-            return members
+            return values[when <= np.partition(when, count - 1)[count - 1]]
 
 
 def shuffle(count: int, stream: WordStream) -> list[int]:

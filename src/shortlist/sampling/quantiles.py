@@ -109,8 +109,7 @@ class Runs:
         """max(below - t, t - within, 0), to an error of 2^-50 times one more than that."""
         whole = math.floor(self.target)
         part = float(self.target - whole)
-        far: Floats = np.maximum(np.maximum((self.below - whole) - part, (whole - self.within) + part), 0.0)
-        return far
+        return np.maximum(np.maximum((self.below - whole) - part, (whole - self.within) + part), 0.0)
 
 
 Distance = Callable[[], Fraction]

@@ -157,8 +157,7 @@ class Choice:
     def chances(self) -> Floats:
         """P[each branch is chosen]."""
         weights = np.exp([-to_float(loss) for loss in self._losses])
-        chances: Floats = weights / weights.sum()
-        return chances
+        return weights / weights.sum()
 
 
 def _mass(loss: Fraction) -> arb:

@@ -104,9 +104,7 @@ def fit_rows(
     role, fitted = "item" if lists == "candidates" else "by", list[Collection[Any]]()
     for column, kind, cells in zip(columns, kinds, zip(*rows, strict=True), strict=True):
         if kind == "text" and column not in written and any(issubclass(one, NO_TEXT) for one in set(map(type, cells))):
-            raise bad_value(
-                f"{lists} must be text, for ${role}={column!r} is a column of text: the text '7', not the number 7"
-            )
+            raise bad_value(f"{lists} must be text, as ${role}={column!r} is: the text '7', not the number 7")
         fitted.append(_fit_column(cells, kind))
     if any(cell is None for cells in fitted for cell in cells):
         raise ValueError(
@@ -243,8 +241,7 @@ def read_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
     """Return the candidates as tuples, as they come."""
     family = family_of(candidates)
     if isinstance(candidates, str | os.PathLike):
-        rows: list[Row] = lazy_import("shortlist.tables.files", "rows_of_file")(os.fspath(candidates), items)
-        return rows
+        return lazy_import("shortlist.tables.files", "rows_of_file")(os.fspath(candidates), items)
     if family & {"duckdb", "_duckdb"}:
         with IMPORTS:
             import duckdb

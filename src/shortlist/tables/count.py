@@ -430,8 +430,7 @@ def count(
     >>> scores
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
-    counts: Scores | GroupedScores = OpenTable(source, Question.of(SimpleNamespace(**locals()))).count()
-    return counts
+    return OpenTable(source, Question.of(SimpleNamespace(**locals()))).count()
 
 
 def table_of(source: Any, question: Question) -> Any:

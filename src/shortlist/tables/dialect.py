@@ -232,9 +232,7 @@ def check_packing(path: str) -> None:
         if it ends in .zst and zstandard is not installed.
     """
     if packing(path) == "zstd" and find_spec("zstandard") is None:
-        raise MissingPackageError(
-            "files that end in .zst need zstandard: pip install 'shortlist[zstd]'", name="zstandard"
-        )
+        raise MissingPackageError("a .zst file needs zstandard: pip install 'shortlist[zstd]'", name="zstandard")
 
 
 class _Frames(io.RawIOBase):

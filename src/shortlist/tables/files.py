@@ -84,13 +84,9 @@ def source_of(run: Run, path: str, wanted: tuple[str, ...], text: TextForm) -> S
         raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
     kind = format_of(path)
     if path == "-":
-        raise ValueError(
-            "standard input is not read, for a table is looked at twice: write it to a file, and name that"
-        )
+        raise ValueError("standard input is not read, for a table is read twice: write it to a file")
     if kind is None:
-        raise ValueError(
-            f"{path}: its name must end in {', '.join(FORMATS)} (.gz or .zst too for text), to tell what it is"
-        )
+        raise ValueError(f"{path}: its name must end in {', '.join(FORMATS)} (.gz or .zst too for text)")
     files, dialect = _files(path), _dialect(path, text)
     for file in files:
         check_packing(file)
@@ -156,9 +152,7 @@ def files_at(path: str) -> list[str]:
 
 def _files(path: str) -> list[str]:
     if "://" in path:
-        raise bad_value(
-            "$source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
-        )
+        raise bad_value("$source must be a file on this machine: read others with DuckDB, and give that table")
     files = files_at(path)
     if not files:
         raise FileNotFoundError(f"{path} is not there{_near_file(path)}")
@@ -296,7 +290,4 @@ def check_public(candidates: str, table: str, user: str) -> None:
     listed = files_at(candidates)
     names = {name.strip().casefold() for file in listed if os.path.isfile(file) for name in column_names(file)}
     if user.strip().casefold() in names:
-        raise bad_value(
-            f"$candidates: that file has a column {user!r}, of people, so it is no public list; give a file with the "
-            "items alone, or none if their names are private"
-        )
+        raise bad_value(f"$candidates: a file with a column of people, {user!r}, is no public list: give items alone")

@@ -99,13 +99,11 @@ class FrameTable(FrameAlgebra):
         source, types, library = self.source, self.types, import_module(self.engine)
         if self.engine == "polars":
             at = self.header.index  # by place, for col("*") and col("^a$") are patterns
-            return nw.from_native(
-                source.select(**{ours: _polars(library.nth(at(name)), types[name]) for ours, name in names.items()})
-            )
+            columns = {ours: _polars(library.nth(at(name)), types[name]) for ours, name in names.items()}
+            return nw.from_native(source.select(**columns))
         read, make = (_arrow, library.table) if self.engine == "pyarrow" else (_pandas, library.DataFrame)
-        return nw.from_native(
-            make({ours: read(source[name], types[name], ours[0] == "v") for ours, name in names.items()})
-        )
+        columns = {ours: read(source[name], types[name], ours[0] == "v") for ours, name in names.items()}
+        return nw.from_native(make(columns))
 
     def listing(self, rows: Sequence[Row], kinds: Sequence[Kind], names: Sequence[str], beside: Any) -> Any:
         """In the very types of the rows, for some libraries join no two types of text."""
@@ -277,10 +275,8 @@ def _declare(source: Any, library: FrameKind) -> tuple[list[str], dict[str, str]
     """Return the names of the columns, repeated ones too, and the type of each as columns.py reads it."""
     if library == "polars":
         schema = source.collect_schema()
-        names, kinds = (
-            schema.names(),
-            [re.sub("^(Categorical|Enum).*", "string", str(kind)) for kind in schema.dtypes()],
-        )
+        kinds = [re.sub("^(Categorical|Enum).*", "string", str(kind)) for kind in schema.dtypes()]
+        names = schema.names()
     elif library == "pyarrow":
         names, kinds = source.schema.names, [_arrow_type(field.type) for field in source.schema]
     else:

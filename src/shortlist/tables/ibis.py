@@ -277,10 +277,7 @@ class IbisTable(FrameAlgebra):
         """Return the condition, or refuse an order of texts that the backend's collation would decide."""
         for leaf in leaves_of(condition) if self.backend not in HIDDEN else ():
             if isinstance(leaf, Test) and leaf.form in TEXTS and leaf.op not in ("=", "<>"):
-                raise bad_value(
-                    f"$where: the order of texts in {leaf.column!r} is not the same in every backend, and this one's "
-                    "is not known; write = or IN"
-                )
+                raise bad_value(f"$where: texts as in {leaf.column!r} have no known order here; write = or IN")
         return compile_condition(condition, Leaves(
             read=self._read,
             value=self._literal,

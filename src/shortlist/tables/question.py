@@ -366,10 +366,7 @@ class Question:
         if not isinstance(per_user, str) or per_user not in get_args(PerUser):
             raise bad_value(f"$per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
         if grouping is not None and grouping.listed is None:
-            raise bad_value(
-                "$groups must be listed for quantiles: a point comes out of every group there is, so that keys from "
-                'the data would tell that somebody is in them. Write $groups=["CH", "DE"]'
-            )
+            raise bad_value('$groups must be listed for quantiles, for keys tell of people: write $groups=["CH", "DE"]')
         if grouping is not None and user is None and grouping.per_user > 1:
             raise bad_value("$groups_per_user must be 1 where each row is a person: a row is in one group")
         if per_user == "sum" and grid.kind == "date":

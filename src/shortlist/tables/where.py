@@ -191,9 +191,7 @@ def _test(column: str, form: Form, op: Op, value: Value) -> Condition:
             return Test(column, op, (value,), form=form)
         return Test(column, op, (value.isoformat(),), form="written date")
     kind = "a number" if isinstance(value, Fraction) else "that text" if isinstance(value, str) else "a date"
-    raise bad_value(
-        f"$where: {column!r} is a column of kind {form}, and does not compare with {kind}; write {_EXAMPLES[form]}"
-    )
+    raise bad_value(f"$where: {column!r} is of kind {form}, and does not compare with {kind}; write {_EXAMPLES[form]}")
 
 
 def _whole(column: str, form: Form, op: Op, value: Fraction) -> Condition:
@@ -272,10 +270,7 @@ class Where:
             in one sentence, for what is not part of the language.
         """
         if not isinstance(text, str):
-            raise bad_type(
-                '$where must be a condition as text, for example $where="week >= 40"; expressions of an engine are not '
-                "taken, for they may look at more than one row"
-            )
+            raise bad_type('$where must be a condition as text, for example $where="week >= 40"; no expression')
         if len(text) > LONGEST:
             raise bad_value(f"$where must have at most {LONGEST:,} letters; put a long list into candidates or groups")
         return cls(text, _Reader(_tokens(text)).whole())
@@ -426,10 +421,7 @@ class _Reader:
         if reason is not None:
             raise bad_value(f"$where: {word} is refused: {reason}. It has {PARTS}")
         if after.kind == "mark" and after.text == "(":
-            raise bad_value(
-                f"$where: {word}(..) is refused: a condition looks at one row, and calls no functions, aggregates or "
-                f"windows. It has {PARTS}"
-            )
+            raise bad_value(f"$where: {word}(..) is refused: a condition looks at one row, and calls no functions")
 
     def list(self) -> tuple[Value, ...]:
         self.need("(")

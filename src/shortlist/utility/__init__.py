@@ -116,8 +116,7 @@ class GuardedDistribution:
         return float(self._both("success"))
 
     def quality(self) -> Quality:
-        result: Quality = self._both("quality")
-        return result
+        return self._both("quality")
 
     def number_correct(self) -> Floats:
         return np.asarray(self._both("number_correct"))

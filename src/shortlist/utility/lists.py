@@ -283,12 +283,11 @@ def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:
 def list_with_guard(mechanism: GuardedListTopK, scores: Scores) -> GuardedDistribution:
     """Return the distribution of the list: of the race beside its guard, and of one-shot top-k."""
     steps, candidates = ladder(scores._numbers, mechanism.k, gap=True)
-    run, size = mechanism._run(scores, steps, candidates), len(scores)
-    support = levels(run.steps, run.rate)
-    chances = chances_beside(run.lists, support)
+    support, size = levels(steps, mechanism._rate(scores) * steps.unit), len(scores)
+    chances, fallback = chances_beside(mechanism._lists(scores, steps), support), mechanism._fallback(scores)
 
     def one_shot() -> OneshotDistribution:
-        return OneshotDistribution.of(scores.values, mechanism.k, run.fallback.scale, run.fallback.noise)
+        return OneshotDistribution.of(scores.values, mechanism.k, fallback.scale, fallback.noise)
 
     lists = SequenceDistribution(support, chances, candidates, size)
     return GuardedDistribution(lists, max(0.0, 1.0 - float(chances.sum())), one_shot, np.arange(size), size)

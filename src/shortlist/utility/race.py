@@ -176,8 +176,7 @@ def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: 
 
 
 def _real_sum(factor: Complexes, real: Floats, imaginary: Floats) -> Floats:
-    result: Floats = np.einsum("zj,zjm->zm", factor.real, real) - np.einsum("zj,zjm->zm", factor.imag, imaginary)
-    return result
+    return np.einsum("zj,zjm->zm", factor.real, real) - np.einsum("zj,zjm->zm", factor.imag, imaginary)
 
 
 def _polynomial(coefficients: Floats, x: Floats) -> Floats:

@@ -417,8 +417,7 @@ def _blocks(counts: Indices) -> list[Indices]:
 def _ramp(starts: Indices, counts: Indices) -> Indices:
     """starts[0], starts[0] + 1, .. (counts[0] of them), starts[1], .."""
     offsets = np.cumsum(counts) - counts
-    ramp: Indices = np.arange(int(counts.sum())) + np.repeat(starts - offsets, counts)
-    return ramp
+    return np.arange(int(counts.sum())) + np.repeat(starts - offsets, counts)
 
 
 PANELS = 40
@@ -500,8 +499,7 @@ class Leftovers:
 
     def _wrong(self) -> Mask:
         """Who scores below the k-th largest."""
-        wrong: Mask = self.gone.s > np.sort(self.gone.s)[self.k - 1]
-        return wrong
+        return self.gone.s > np.sort(self.gone.s)[self.k - 1]
 
 
 def guarded_set(run: GuardedRace, size: int) -> GuardedDistribution:

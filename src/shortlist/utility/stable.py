@@ -77,8 +77,7 @@ class StableDistribution:
             return 1.0
         filling: Any
         filling, left = self.mechanism._round_of(self.scores, stable)
-        right: float = filling.success_probability(left)
-        return right
+        return filling.success_probability(left)
 
 
 def stable(mechanism: StableTopK, scores: Scores) -> StableDistribution:

@@ -222,8 +222,7 @@ def _ends(first: Counted, second: Counted, by_line: Floats, by_item: Floats) -> 
     others, other_ending = second
     fewer = (number * np.cumsum(others, axis=1)[:, ::-1]).sum(axis=1)
     full = (ending * others[:, ::-1] + number * other_ending[:, ::-1]).sum(axis=1)
-    result: Floats = by_line[:, 0] * fewer + by_item[:, 0] * full
-    return result
+    return by_line[:, 0] * fewer + by_item[:, 0] * full
 
 
 BELOW = "below"
@@ -257,8 +256,7 @@ class AnswerDistribution:
                     after[cost:] += spent[: max(0, enough - cost)] * chance
                     done = done + spent[max(0, enough - cost) :].sum(axis=0) * chance
                 spent = after
-            result: Floats = (done + spent.sum(axis=0))[:, None]
-            return result
+            return (done + spent.sum(axis=0))[:, None]
 
         return float(np.clip(self._mean(conditional)[0], 0.0, 1.0))
 

@@ -144,8 +144,7 @@ def _ringing_one_by_one(rates: Floats, correct: int, k: int, v: Floats) -> Float
         if i < correct:
             without_one[:most, first:] += (x[i, first:] * stays) * everyone[:most, first:]
             _count_one_more(everyone[: most + 1, first:], stays, rings)
-    result: Floats = without_one.sum(axis=0)
-    return result
+    return without_one.sum(axis=0)
 
 
 def _ringing_at_once(rates: Floats, correct: int, k: int, v: Floats) -> Floats:

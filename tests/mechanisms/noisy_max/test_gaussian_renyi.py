@@ -55,7 +55,7 @@ def test_too_many_candidates_are_refused_before_anything_is_booked(tmp_path):
     for wrong in ({"noise": "gumbel", "budget": BUDGET}, {"noise": "gaussian", "budget": BUDGET, "epsilon": 1.0}):
         with pytest.raises(TypeError):
             NoisyMax(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="Renyi budgets only"):
+    with pytest.raises(ValueError, match="gaussian noise needs"):
         NoisyMax(noise="gaussian", budget=PureDP(1.0))
 
 

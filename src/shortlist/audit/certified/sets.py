@@ -250,8 +250,7 @@ def _floor(value: arb) -> int:
 
 def _twice(mechanism: Any) -> int:
     """How many scores an audit tries: with fewer there is no guard."""
-    size: int = 2 * mechanism.k
-    return size
+    return 2 * mechanism.k
 
 
 ENTRIES = (
