@@ -48,11 +48,9 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     e^{-epsilon} (1 - delta - alpha).
     """
     small = max(alpha / 4, 1e-9)
-    curves = [
-        curve
-        for target in {small, max((1 - alpha) / 4, 1e-9), 0.05}
-        for curve in compose.upper_curves(charges, renyi_epsilon(renyi_total(charges), target)[1], target, renyi=True)
-    ]
+    renyi, deltas = renyi_total(charges), {small, max((1 - alpha) / 4, 1e-9), 0.05}
+    near = [(renyi_epsilon(renyi, delta)[1], delta) for delta in deltas]
+    curves = [curve for order, delta in near for curve in compose.upper_curves(charges, order, delta, renyi=True)]
     pure, thinning = pure_total(charges), thinning_total(charges)
 
     def line(x: float) -> float:
@@ -100,17 +98,11 @@ def whole_profile(charges: Charges) -> Profile:
         return lambda x: np.minimum(1.0, np.min([profile(x) for profile in alone], axis=0))
     pure, thinning, renyi = pure_total(charges), thinning_total(charges), renyi_total(charges)
     with np.errstate(all="ignore"):
-        orders = [renyi_epsilon(renyi, delta)[1] for delta in SHARP]
-        mixtures = [
-            compose.convolve(plan, order - 1, delta * 1e-9)
-            for plan in products
-            for order, delta in zip(orders, SHARP, strict=True)
-        ]
+        near = [(renyi_epsilon(renyi, delta)[1], delta) for delta in SHARP]
+        mixtures = [compose.convolve(plan, order - 1, delta * 1e-9) for plan in products for order, delta in near]
         by_renyi = renyi_profile(renyi)
-    top = min(pure, FARTHEST)
-    x = np.unique(
-        np.concatenate([np.linspace(0.0, top, PROFILE_POINTS // 2), np.geomspace(1e-4 * top, top, PROFILE_POINTS // 2)])
-    )
+    top, half_of_them = min(pure, FARTHEST), PROFILE_POINTS // 2
+    x = np.unique([*np.linspace(0.0, top, half_of_them), *np.geomspace(1e-4 * top, top, half_of_them)])
     least = [min((mixture.delta(float(one)) for mixture in mixtures), default=math.inf) for one in x]
     with np.errstate(all="ignore"):
         values = np.minimum.accumulate(np.minimum(least, thinning + by_renyi(x)))

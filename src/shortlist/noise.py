@@ -252,8 +252,7 @@ def _slope(fall: arb, at: Fraction) -> Fraction:
     """The nearest multiple of FINEST in [-1, 0]; a ball that lies outside of it, or is too wide to tell, is refused."""
     if fall < -1:
         raise ValueError(
-            f"log_survival falls too steeply after {float(at):g}: that would break the guarantee. Write a larger "
-            "lipschitz=, by which the noise is stretched"
+            f"log_survival falls too steeply after {float(at):g}: stretch the noise by a larger lipschitz="
         )
     if fall > 0:
         raise ValueError(f"log_survival rises after {float(at):g}: the logarithm of a survival function never does")

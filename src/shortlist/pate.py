@@ -60,8 +60,7 @@ class Book:
         base.check_ledger(ledger)
         if self._process is not this_process():
             raise RuntimeError(
-                "this budget belongs to the process that was forked and must not be spent twice: ask there, or divide "
-                "the budget and make one object in each process"
+                "this budget belongs to the process that was forked: ask there, or give each one a share"
             )
         with self._lock:
             if self.teachers not in (None, teachers):
@@ -244,9 +243,7 @@ class MultiLabelPATE(_Teachers):
     @property
     def _scale(self) -> Fraction:
         """Of the noise on the gaps, which one teacher moves by up to 2 either way."""
-        if self._gap is None:
-            return Fraction(self.sigma_1 or 0)
-        return 4 / Fraction(self._gap)
+        return Fraction(self.sigma_1 or 0) if self._gap is None else 4 / Fraction(self._gap)
 
     def __repr__(self) -> str:
         given = {"rho": self.rho if self.sigma is None else None, "delta": self._book.delta}

@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 
     from shortlist.accounting.guarantees import Guarantee
     from shortlist.ledger.ledger import Receipt
-    from shortlist.utility.estimates import (
-        Answer,
-        ChainedGaps,
-        EndedGaps,
-        LowerBound,
-        Margin,
-        ThresholdGaps,
-        UpperBound,
-    )
+    from shortlist.utility.estimates import Answer, Evidence, LowerBound, Margin, UpperBound
 
 ESTIMATES = "shortlist.utility.estimates"
 """What gaps say about scores. It is loaded when somebody asks."""
@@ -86,6 +78,7 @@ PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, byte
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 OWN: dict[type, Callable[[Any], Hashable]] = {
     str: str.__str__, int: int.__int__, float: float.__float__, bytes: lambda label: bytes.join(b"", [label]),
+    memoryview: memoryview.tobytes,
 }  # fmt: skip
 """How a value of a class made from one of these becomes one of Python's own, whatever its own methods say."""
 
@@ -96,16 +89,10 @@ def plain_label(label: Any) -> Hashable:
     A scalar of numpy or arrow may be a view into the column it was taken from, and would carry all of it along; a text
     of a class of its own may know the document that it was cut from (parsers of HTML and XML make such texts).
     """
-    if type(label) in PLAIN:
+    if type(label) in PLAIN or isinstance(label, enum.Enum):  # which is a constant of a program
         return label
-    if isinstance(label, enum.Enum):  # a constant of a program
-        return label
-    if isinstance(label, tuple):
-        return tuple(map(plain_label, label))
-    if isinstance(label, frozenset):
-        return frozenset(map(plain_label, label))
-    if isinstance(label, memoryview):
-        return label.tobytes()
+    if isinstance(label, tuple | frozenset):
+        return (tuple if isinstance(label, tuple) else frozenset)(map(plain_label, label))
     if isinstance(label, np.generic):
         value = label if isinstance(label, np.datetime64 | np.timedelta64) else label.item()
         return value if isinstance(value, np.generic) else plain_label(value)  # times own their bytes: they stay
@@ -124,10 +111,8 @@ def type_key(label: Any) -> Hashable:
     """A key that is equal for the same label alone, where labels may compare equal: 1, 1.0 and True, 0.0 and -0.0, one
     moment in two zones. NaN is the same as NaN.
     """
-    if isinstance(label, tuple):
-        return type(label), tuple(map(type_key, label))
-    if isinstance(label, frozenset):
-        return type(label), frozenset(map(type_key, label))
+    if isinstance(label, tuple | frozenset):
+        return type(label), (tuple if isinstance(label, tuple) else frozenset)(map(type_key, label))
     if type(label) is datetime.datetime:
         return type(label), label.isoformat(), label.fold, label.tzname()
     if type(label) is float:
@@ -211,7 +196,7 @@ class Extras:
     stopped: bool | None = None
     k: int | None = None
     kept: ExPost | None = None
-    evidence: ChainedGaps | EndedGaps | ThresholdGaps | None = None
+    evidence: Evidence | None = None
     q: list[float] | None = None
 
 
@@ -451,7 +436,7 @@ class Release(Readable):
     stopped: ClassVar[bool | None] = forward("extras.stopped")
     k: ClassVar[int | None] = forward("extras.k")
     kept: ClassVar[ExPost | None] = forward("extras.kept")
-    evidence: ClassVar[ChainedGaps | EndedGaps | ThresholdGaps | None] = forward("extras.evidence")
+    evidence: ClassVar[Evidence | None] = forward("extras.evidence")
     q: ClassVar[list[float] | None] = forward("extras.q")
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from shortlist._arrays import FRAME_TYPES, FRAMES, Engine, Frame
-from shortlist._files import literal, note_temporary, quote_name, remove, unnest
+from shortlist._files import literal, note_temporary, remove, unnest
 from shortlist._runtime import lazy_import
 from shortlist._text import JOINERS, is_shown, terminal_safe
 from shortlist.accounting import guarantees
@@ -141,9 +141,7 @@ def _write_time(label: datetime.datetime) -> dict[str, str]:
     zone, offset = label.tzinfo, label.utcoffset()
     unnamed = type(zone) is datetime.timezone and offset is not None and repr(zone) == repr(datetime.timezone(offset))
     if label.fold or not (zone is None or unnamed):
-        raise ValueError(
-            "a label is a time in a zone by name, which JSON would lose: make it text or UTC, or use pickle"
-        )
+        raise ValueError("a label is a time in a zone by name, which JSON loses: make it text or UTC, or use pickle")
     return {"datetime": label.isoformat()}
 
 
@@ -327,9 +325,8 @@ class Document:
 
 PLAIN_GUARANTEES = ["PureDP", "ApproxDP", "ZCDP", "RenyiDP", "BoundedRange", "ThinnedRange", "GumbelDP", "ExPost"]
 GUARANTEES = {kind: record(kind) for kind in (getattr(guarantees, name) for name in PLAIN_GUARANTEES)}
-GUARANTEES[Composition] = record(
-    Composition, parts=list_of(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)
-)
+PART = pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE)
+GUARANTEES[Composition] = record(Composition, parts=list_of(PART, tuple))
 """Compositions are flat: `compose` counts parts, it does not nest them."""
 _GUARANTEE = one_of("a guarantee", GUARANTEES)
 
@@ -562,9 +559,8 @@ def _pandas(columns: Columns, types: Types) -> Any:
 def _pyarrow(columns: Columns, types: Types) -> Any:
     import pyarrow as pa
 
-    return pa.table(
-        {name: pa.array(cells, _arrow_type(types[name]) if name in types else None) for name, cells in columns.items()}
-    )
+    kinds = {name: _arrow_type(word) for name, word in types.items()}
+    return pa.table({name: pa.array(cells, kinds.get(name)) for name, cells in columns.items()})
 
 
 def _arrow_type(word: str) -> Any:
@@ -794,9 +790,7 @@ def save_release(release: Any, path: str | os.PathLike[str]) -> None:
     """Write a release to a file that `load` reads; a path whose ending says that it is something else is refused."""
     name, example = path_text(path, release.EXAMPLE), release.EXAMPLE
     if name.lower().endswith(OTHERS):
-        raise ValueError(
-            f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
-        )
+        raise ValueError(f"save writes JSON, which load reads: write save({example!r}), or see to_frame() and report()")
     write_text(name, write_release(release) + "\n")
 
 
@@ -839,13 +833,9 @@ def _kind(cells: list[Any]) -> str:
 def _write_parquet(path: str, columns: dict[str, list[Any]], note: str) -> None:
     import duckdb
 
-    parts = [
-        unnest(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {quote_name(column)}"
-        for column, cells in columns.items()
-    ]
-    some = "" if all(columns.values()) else " LIMIT 0"
+    parts = [unnest(cells, _kind(cells), column) for column, cells in columns.items()]
     with duckdb.connect(":memory:") as connection:
         connection.execute(
-            f"COPY (SELECT {', '.join(parts)}{some}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false"
+            f"COPY (SELECT {', '.join(parts)}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false"
             f"{f', KV_METADATA {{shortlist: {literal(note)}}}' if note else ''})"
         )

@@ -106,9 +106,7 @@ _sensitivity_of_float = lru_cache(Sensitivity.of)
 
 
 def _exact_sensitivity(value: object) -> Fraction:
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, int | float | Fraction | Decimal | np.integer | np.floating
-    ):
+    if isinstance(value, bool) or not isinstance(value, Number | np.integer | np.floating):
         raise TypeError("sensitivity must be a number or a pair of numbers, for example sensitivity=1.0")
     try:
         exact = Fraction(value.item() if isinstance(value, np.integer | np.floating) else value)

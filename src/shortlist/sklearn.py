@@ -20,9 +20,8 @@ from shortlist._runtime import MissingPackageError
 try:
     import sklearn  # noqa: F401
 except ModuleNotFoundError:
-    raise MissingPackageError(
-        "shortlist.sklearn needs scikit-learn: pip install 'shortlist[sklearn]'", name="sklearn"
-    ) from None
+    said = "shortlist.sklearn needs scikit-learn: pip install 'shortlist[sklearn]'"
+    raise MissingPackageError(said, name="sklearn") from None
 
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
@@ -132,10 +131,7 @@ def check_table(X: Any) -> None:
     kinds = getattr(X, "dtypes", None) if hasattr(X, "columns") else None
     array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object) if kinds is None else None
     if array is not None and array.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it has "
-            "one feature, array.reshape(1, -1) if it has one row"
-        )
+        raise ValueError(f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: array.reshape(-1, 1)")
     kind = "O" if array is None else array.dtype.kind
     if kind == "c":
         raise ValueError("Complex data not supported: X must be numbers")
@@ -186,9 +182,7 @@ def _number(cell: Any) -> float:
 def two_classes(classes: object) -> tuple[Any, Any]:
     """Return the two labels, which are public knowledge. Whether `y` has them is private and is not checked."""
     if not isinstance(classes, Sequence | np.ndarray) or isinstance(classes, str) or len(classes) != 2:
-        raise ValueError(
-            'classes must be the two labels to compare, for example classes=(0, 1) or classes=("no", "yes")'
-        )
+        raise ValueError("classes must be the two labels to compare, for example classes=(0, 1)")
     first, second = classes
     if first == second:
         raise ValueError("classes must be two different labels: write classes=(0, 1)")

@@ -68,16 +68,12 @@ def rehearse(train: Callable[[Any], tuple[Any, float]], grid: Iterable[Any]) -> 
     for candidate in grid:
         pair = train(candidate)
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError(
-                f"train must return (output, score), not {type(pair).__name__}: for {candidate!r} it did not"
-            )
+            raise TypeError(f"train must return (output, score): for {candidate!r} it is {type(pair).__name__}")
         output, score = pair
         if isinstance(score, str | bytes) or not hasattr(score, "__float__"):
-            raise TypeError(
-                f"train must return a score that is a number: for {candidate!r} it is {type(score).__name__}"
-            )
+            raise TypeError(f"train must return a number as its score: for {candidate!r} it is {type(score).__name__}")
         if math.isnan(float(score)):
-            raise ValueError(f"train must return a score that is a number: for {candidate!r} it is NaN")
+            raise ValueError(f"train must return a number as its score: for {candidate!r} it is NaN")
         results.append((candidate, output, float(score)))
     return results
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting import curves
-from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_total, thinning_total
+from shortlist.accounting.compose import pure_total, renyi_total, rho_total, thinning_total
 from shortlist.accounting.curves import ULP, Curves, Profile, Renyi, up
 from shortlist.accounting.guarantees import Guarantee, count, number
 from shortlist.bounds import whole_profile
@@ -517,8 +517,10 @@ class Base:
     region: Region
 
 
-def base_of(charges: Charges) -> Base:
-    """What the charges of one run say together."""
+@lru_cache(32)
+def base_of(guarantee: Guarantee) -> Base:
+    """What the guarantee of one run says."""
+    charges = guarantee.curves()
     thinned = thinning_total(charges) > 0
     profile, renyi = whole_profile(charges), None if thinned else renyi_total(charges)
     if renyi is not None and not np.isfinite(renyi(1 + curves.COARSE)).any():
@@ -528,8 +530,10 @@ def base_of(charges: Charges) -> Base:
     return Base(pure, rho, renyi, profile, where)
 
 
-def best_curves(base: Base, runs: RunLaw) -> Curves:
-    """The best of `runs` runs of `base`; every number rounded up."""
+@lru_cache(256)
+def best_curves(guarantee: Guarantee, runs: RunLaw) -> Curves:
+    """The best of `runs` runs that promise `guarantee` each; every number rounded up."""
+    base = base_of(guarantee)
     ratios = _Ratios.of(base.region, runs)
     pure, r = math.inf, ratios.largest
     if base.pure < math.inf:
@@ -727,9 +731,7 @@ class Mixed(Guarantee):
     def __post_init__(self) -> None:
         parts = tuple((part, weight) for part, weight in self.parts)
         if not parts or not all(isinstance(part, Guarantee) for part, _ in parts):
-            raise TypeError(
-                "parts must be guarantees, each with its weight: write ((PureDP(0.5), 1), (PureDP(1.0), 3))"
-            )
+            raise TypeError("parts must be guarantees with weights: write ((PureDP(0.5), 1), (PureDP(1.0), 3))")
         if not all(type(weight) is int and weight > 0 for _, weight in parts):
             raise ValueError("parts must have weights that are whole numbers above 0")
         object.__setattr__(self, "parts", parts)
@@ -805,17 +807,7 @@ class Tuned(Guarantee):
             raise TypeError("runs must be NegativeBinomial(..), Poisson(..), Binomial(..) or Capped(..)")
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((_curves_of_best(self.base, self.runs), 1),)
-
-
-@lru_cache(32)
-def _base(base: Guarantee) -> Base:
-    return base_of(base.curves())
-
-
-@lru_cache(256)
-def _curves_of_best(base: Guarantee, runs: RunLaw) -> Curves:
-    return best_curves(_base(base), runs)
+        return ((best_curves(self.base, self.runs), 1),)
 
 
 RUNS: dict[type, Codec] = {kind: record(kind) for kind in (NegativeBinomial, Poisson, Binomial)}

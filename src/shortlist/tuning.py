@@ -20,7 +20,6 @@ from shortlist.mechanisms.base import Budget, check_ledger, check_source, check_
 from shortlist.pages.texts import text_table
 from shortlist.pages.theme import html_table
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, Receipt
-from shortlist.release_io import json_line, path_text, write_text
 from shortlist.sampling.entropy import Source, WordStream
 from shortlist.tuned import Capped, Mixed, NegativeBinomial, RunLaw, Tuned
 
@@ -111,7 +110,7 @@ class Best:
         ValueError
             for a candidate that is no text, number, truth value, date, tuple of these, or mapping from text to these.
         """
-        return json_line(BEST.write({name: getattr(self, name) for name in FIELDS}), strict=True)
+        return io.json_line(BEST.write({name: getattr(self, name) for name in FIELDS}), strict=True)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -126,7 +125,7 @@ class Best:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file: whole or not at all, and a new one for its owner alone."""
-        write_text(path_text(path, "best.json"), self.to_json() + "\n")
+        io.write_text(io.path_text(path, "best.json"), self.to_json() + "\n")
 
 
 def _write_candidate(candidate: Any) -> Any:
@@ -168,10 +167,7 @@ BEST = io.Document(FORMAT, "result of tuning", "best.to_json()", io.part(FIELDS)
 CLOSE = 1e-3
 """How near, relatively, gamma comes to the best one where that has no closed form; the guarantee it has is exact."""
 
-NO_GUARANTEE = (
-    "say what one run of train promises for its output, its score and its failures together: guarantee=PureDP(0.5), "
-    "for example"
-)
+NO_GUARANTEE = "say what one run of train promises for output, score and failures together: guarantee=PureDP(0.5)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +185,7 @@ class Grid:
         try:
             candidates = tuple(copy.deepcopy(one) for one in grid)
         except Exception:  # a candidate's own method may raise anything
-            raise TypeError(
-                "grid must be of candidates that can be copied: numbers, text, or mappings of these"
-            ) from None
+            raise TypeError("grid must be of candidates that can be copied: numbers, text or mappings") from None
         if not candidates:
             raise ValueError("grid must not be empty: write grid=[0.1, 1.0, 10.0], for example")
         shares = [Fraction(1)] * len(candidates) if weights is None else check_weights("weights", weights)
@@ -207,9 +201,7 @@ def one_run(guarantee: object, grid: Grid) -> Guarantee:
     each: Sequence[Any] = ()
     if isinstance(guarantee, Mapping):
         if not all(isinstance(one, Hashable) and one in guarantee for one in grid.candidates):
-            raise ValueError(
-                "guarantee must have an entry for every candidate: write {0.1: PureDP(0.5), ..} or one for all"
-            )
+            raise ValueError("guarantee must have an entry for every candidate, {0.1: PureDP(0.5), ..}, or one for all")
         each = [guarantee[one] for one in grid.candidates]
     elif isinstance(guarantee, Sequence):
         each = guarantee

@@ -396,7 +396,7 @@ _REST = [
              "mechanisms/pate/test_mechanism_noise.py", "a vote that is replaced is charged as one that came or went"),
     _planted("mechanisms/threshold.py", "(Fraction(self.guarantee.epsilon) - self.rules.first - spent)", "Fraction(self.guarantee.epsilon)",
              "mechanisms/sparse_vector/test_mechanism_measured.py", "measurements are paid with what the answers have spent"),
-    _planted("pate.py", "return 4 / Fraction(self._gap)", "return 2 / Fraction(self._gap)",
+    _planted("pate.py", "else 4 / Fraction(self._gap)", "else 2 / Fraction(self._gap)",
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_box_by_formula.py", "gaps of votes that are replaced move by two: half of the noise"),
     _planted("pate.py", 'neighbours="replace")', 'neighbours="add-remove", monotone=True)',
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_box_by_formula.py", "a teacher's changed vote is taken for one that came or went"),

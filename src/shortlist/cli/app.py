@@ -20,7 +20,7 @@ from shortlist._files import sweep
 from shortlist._runtime import MissingPackageError, lazy_import, version
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles
+from shortlist.cli.output import Described, Hinting, echo_lines, hold_standard_handles, option
 from shortlist.errors import Argument, ForPython, PrivacyWarning, Text
 from shortlist.pages.theme import without_passwords
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
@@ -204,12 +204,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def main_options(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", "-V", help="Print the version.", callback=_version, is_eager=True)
-    ] = False,
-) -> None:
+Version = Annotated[bool, option("Print the version.", None, "--version", "-V", callback=_version, is_eager=True)]
+
+
+def main_options(context: typer.Context, version: Version = False) -> None:
     """Pick winners from private data, so that no single person's data shows.
 
     Try these two:

@@ -20,7 +20,7 @@ from shortlist.cli.output import Json, argument, flag, option
 from shortlist.ledger.chain import WAIT, LedgerEntry, user_name
 from shortlist.ledger.filter import HAIR
 from shortlist.ledger.ledger import of_server, on_server, public_path
-from shortlist.pages.ledger_page import cost_in_words, ledger_columns
+from shortlist.pages.ledger_page import cost_in_words, ledger_columns, waiting
 from shortlist.pages.standing import DELTA, SAME, number_text
 from shortlist.pages.summary import caution, mechanism_in_words, percent, risk
 from shortlist.pages.texts import text_table
@@ -46,18 +46,13 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
     if as_json:
         echo_ledger(ledger, ledger_columns(entries, rho=rho))
         return
-    columns, done = _entry_texts(entries, rho=rho), {entry.request for entry in entries}
+    columns, below = _entry_texts(entries, rho=rho), []
     facts = [f"{name:<6}  {value}" for name, value in _facts(ledger).items()]
     large = caution(ledger.terms.budget)
     above = [*facts, *([large] if large else []), *([""] if entries else [])]
-    waiting = [
-        terminal_safe(
-            f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
-        )
-        for one in entries
-        if one.kind == "request" and one.number not in done
-    ]
-    below = [line for words in waiting for line in ("", words)]
+    for one in waiting(entries):
+        words = f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
+        below += ["", terminal_safe(words)]
     output.show_table(  # nothing is cut or broken for programs and files
         columns if entries else {},
         ["entry"],
@@ -116,6 +111,8 @@ CANDIDATES, SURE = 1000, 0.99
 
 Path = Annotated[str, argument("The ledger's file, or postgresql://user@host/base?name=q4.", "LEDGER")]
 Role = Annotated[str, argument("A role of the server.", "ROLE")]
+SPLIT = "The share of delta kept for adding up many small charges; 0.5 if left out, 0 for none."
+MIXED = "Add up charges for users who are added and for users who are replaced; the sum bounds neither."
 
 
 @command()
@@ -124,19 +121,10 @@ def init(
     epsilon: Annotated[float | None, option("Budget: epsilon, pure unless there is a delta.", "NUMBER")] = None,
     delta: Annotated[float | None, option("Budget: delta, beside epsilon or rho.", "NUMBER")] = None,
     rho: Annotated[float | None, option("Budget: rho, for zCDP.", "NUMBER")] = None,
-    split: Annotated[
-        float | None,
-        option("The share of delta kept for adding up many small charges; 0.5 if left out, 0 for none.", "NUMBER"),
-    ] = None,
+    split: Annotated[float | None, option(SPLIT, "NUMBER")] = None,
     order: Annotated[float | None, option("Add up Renyi divergences of this order, not rhos.", "NUMBER")] = None,
     approval: Annotated[bool, flag("Each release waits until another user has approved it.", "--approval")] = False,
-    allow_mixed_neighbors: Annotated[
-        bool,
-        flag(
-            "Add up charges for users who are added and for users who are replaced; the sum bounds neither.",
-            "--allow-mixed-neighbors",
-        ),
-    ] = False,
+    mixed: Annotated[bool, flag(MIXED, "--allow-mixed-neighbors")] = False,
     as_json: Json = False,
 ) -> None:
     """Make a ledger. Its budget is fixed for good.
@@ -151,9 +139,7 @@ def init(
             there = bool(Ledger(path))
     if there:
         raise LedgerError(f"{public_path(path)} is there already: choose another path, or see `shortlist ledger show`")
-    made = Ledger(
-        path, budget=budget, split=split, order=order, approval=approval, allow_mixed_neighbors=allow_mixed_neighbors
-    )
+    made = Ledger(path, budget=budget, split=split, order=order, approval=approval, allow_mixed_neighbors=mixed)
     show_ledger(made, 0, as_json)
     if not (as_json or delta):
         output.echo_lines("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
@@ -349,14 +335,9 @@ def export(
     """
     ledger = Ledger(path)
     entries = ledger.entries()
-    if exact:
-        columns = {name: [getattr(entry, name) for entry in entries] for name in LedgerEntry.__dataclass_fields__}
-    else:
-        columns = ledger_columns(entries, rho=ledger.terms.order is None)
-    if as_json:
-        echo_ledger(ledger, columns)
-    else:
-        sys.stdout.write(csv_table(columns))
+    written = {name: [getattr(entry, name) for entry in entries] for name in LedgerEntry.__dataclass_fields__}
+    columns = written if exact else ledger_columns(entries, rho=ledger.terms.order is None)
+    echo_ledger(ledger, columns) if as_json else sys.stdout.write(csv_table(columns))
 
 
 ROUNDED = Fraction(1, 2**50)

@@ -23,7 +23,6 @@ from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from shortlist.release_io import json_line, resolve_target, write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.console import Console
 
 
@@ -242,9 +241,7 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Ite
     there, target = os.path.exists(path), os.path.realpath(path)
     for one in inputs:
         if target == os.path.realpath(one) or (there and os.path.exists(one) and os.path.samefile(path, one)):
-            raise typer.BadParameter(
-                f"{option} must be a file of its own, not one that the command reads or writes: {path}"
-            )
+            raise typer.BadParameter(f"{option} must be a file of its own, not one that is read or written: {path}")
 
 
 def _new_or_regular(path: str) -> bool:
@@ -257,9 +254,22 @@ def _new_or_regular(path: str) -> bool:
         return False
 
 
-def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) -> None:
+def write_picture(path: str, figure: Any, *, dpi: int, private: bool = True) -> None:
     """A picture, in the format that the path ends in."""
     write_whole(path, lambda draft: figure.savefig(draft, dpi=dpi), private=private)
+
+
+def check_matplotlib() -> None:
+    """Load it before anything is charged: a package that is there can still be broken."""
+    try:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt  # noqa: F401
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
+        near = "" if missing else ", and what is installed does not load"
+        raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'") from None
 
 
 @contextmanager

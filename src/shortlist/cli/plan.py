@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from zipfile import BadZipFile
 
 from shortlist._arrays import attempt
@@ -16,8 +16,9 @@ from shortlist.planning import plan as planned
 from shortlist.planning.plans import NUMBERS
 from shortlist.release_io import json_line
 
-if TYPE_CHECKING:
-    from shortlist.planning import Plan
+PRIOR = "A prior probability of {} that the user is in the data becomes at most {}."
+POWER = "An attack with a false positive rate of {} has a true positive rate of at most {}."
+SCORES = "Or PUBLIC counts: a .npy file, or a text file with one number a line."
 
 
 def plan(
@@ -25,9 +26,7 @@ def plan(
     shape: Annotated[str | None, option("The data in a word: zipf:1.1, geometric:0.9 or flat:200.", "WORD")] = None,
     items: Annotated[int | None, option("How many candidates, with --shape.", "N")] = None,
     users: Annotated[int | None, option("How many users, with --shape.", "N")] = None,
-    scores: Annotated[
-        Path | None, option("Or PUBLIC counts: a .npy file, or a text file with one number a line.", "FILE")
-    ] = None,
+    scores: Annotated[Path | None, option(SCORES, "FILE")] = None,
     target: Annotated[float | None, option("What to reach: 0.99, or 0.9 for recall.", "NUMBER")] = None,
     goal: Annotated[str, option("top (all of the top k), great, good or recall.", "WORD")] = "top",
     epsilon: Annotated[float | None, option("Instead of a target: what each reaches with so much.", "NUMBER")] = None,
@@ -45,16 +44,16 @@ def plan(
     For example: shortlist plan -k 10 --shape zipf:1.1 --items 10000 \\
                    --users 50000 --target 0.99
     """
-    question: dict[str, Any] = {}
-    if scores is not None:
-        question = {"scores": _public_counts(scores), "monotone": True}
+    if picture is not None:
+        output.check_matplotlib()
+    question: dict[str, Any] = {} if scores is None else {"scores": _public_counts(scores), "monotone": True}
     answer = planned(
         k=k, target=target, goal=goal, epsilon=epsilon, items=items, users=users, shape=shape, delta=delta,
         budget=budget or ("pure", "zcdp", "approx"), domain=domain or ("known", "unknown"), ordered=ordered,
         most=most, **question,
     )  # fmt: skip
     if picture is not None:
-        _draw(answer, picture)
+        output.write_picture(str(picture), answer.plot().figure, dpi=150, private=False)
     if as_json:
         output.echo_json(json_line(answer.to_json()))
         return
@@ -81,16 +80,6 @@ def _public_counts(path: Path) -> Any:
     return values.astype(np.int64) if whole else values
 
 
-def _draw(answer: Plan, picture: Path) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
-    figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(answer.rows), 3)), layout="constrained")
-    answer.plot(figure.subplots())
-    output.write_picture(str(picture), figure, dpi=150, private=False)
-
-
 SPARE = ("rho", "delta", "great", "good", "top", "recall", "gives")
 """Columns that a narrow terminal has no room for, the least needed first: no word is to be broken."""
 
@@ -114,13 +103,7 @@ def show_risk(
     guarantee = output.read_budget(epsilon, delta, rho, "an epsilon, as in `shortlist risk 1`")
     bounds = risk(guarantee)
     lines = [f"{guarantee}: {bounds}."]
-    lines += [
-        f"A prior probability of {percent(prior)} that the user is in the data becomes at most {percent(posterior)}."
-        for prior, posterior in bounds.posterior
-    ]
-    lines += [
-        f"An attack with a false positive rate of {rate:.0%} has a true positive rate of at most {percent(power)}."
-        for rate, power in bounds.power
-    ]
+    lines += [PRIOR.format(percent(prior), percent(posterior)) for prior, posterior in bounds.posterior]
+    lines += [POWER.format(f"{rate:.0%}", percent(power)) for rate, power in bounds.power]
     words = "\n".join([*lines, *filter(None, [caution(guarantee)])])
     output.tell({"guarantee": str(guarantee), **asdict(bounds)}, words, as_json=as_json)

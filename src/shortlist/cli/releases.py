@@ -314,7 +314,7 @@ class Delivery:
         elif out:
             check_path(os.path.realpath(out))
         if "plot" in files:
-            _check_matplotlib()
+            output.check_matplotlib()
         return cls(form, values["quiet"], files, title)
 
     def deliver(self, release: Release | GroupedRelease) -> None:
@@ -387,19 +387,6 @@ def _send_parquet(release: Release | GroupedRelease) -> None:
         remove(draft)
 
 
-def _check_matplotlib() -> None:
-    """Load it before anything is charged: a package that is there can still be broken."""
-    try:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        import matplotlib.pyplot as plt  # noqa: F401
-    except Exception as error:
-        missing = isinstance(error, ModuleNotFoundError) and error.name == "matplotlib"
-        near = "" if missing else ", and what is installed does not load"
-        raise typer.BadParameter(f"--plot needs matplotlib{near}: pip install 'shortlist[plot]'") from None
-
-
 def _draw(release: Release | GroupedRelease, path: str) -> None:
     import matplotlib.pyplot as plt
 
@@ -420,14 +407,11 @@ def show(release: Release | GroupedRelease) -> None:
     output.show_table(columns, FIGURES, lambda: release.lines(columns, remarks), below=lines)
 
 
+Function = Callable[..., Release | GroupedRelease]
+
+
 def _run(
-    release: Callable[..., Release | GroupedRelease],
-    what: str,
-    context: typer.Context,
-    values: Mapping[str, Any],
-    *,
-    names: str = "",
-    **more: Any,
+    release: Function, what: str, context: typer.Context, values: Mapping[str, Any], names: str = "", **more: Any
 ) -> None:
     """Check everything that needs no row, open the ledger, release and deliver.
 

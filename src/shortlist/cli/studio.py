@@ -27,10 +27,11 @@ except ImportError:  # Windows: nobody removes a file that is open there, which 
     fcntl = None  # type: ignore[assignment]
 
 
+HERE = Path(".")
+
+
 def studio(
-    folder: Annotated[Path, argument("The folder with tables and ledgers; no other is looked at.", "FOLDER")] = Path(
-        "."
-    ),
+    folder: Annotated[Path, argument("The folder with tables and ledgers; no other is looked at.", "FOLDER")] = HERE,
     port: Annotated[int, option("0 takes a free one.", "N", min=0, max=65535)] = 0,
     browser: Annotated[bool, flag("Open the page in the browser.", "--open/--no-open")] = True,
     quiet: Annotated[bool, flag("No line for each request.", "--quiet")] = False,
@@ -55,7 +56,7 @@ def studio(
             except (Stopped, KeyboardInterrupt):
                 with contextlib.suppress(OSError):  # after a hang-up there is nobody to tell
                     typer.echo("the studio has ended; what was booked stays booked")
-    if server.answers.busy:
+    if server.answers.work.busy:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
         sweep()

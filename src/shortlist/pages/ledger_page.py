@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
 
+AFTER = "After all releases of the whole budget, with the best possible attack, at most"
 HEAD = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
 """What is shown of an entry."""
 
@@ -151,11 +152,7 @@ def verification_text(entries: int) -> str:
 
 
 def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
-    box = risk_box(
-        risk(budget),
-        "Before they read anything, they guess right",
-        "After all releases of the whole budget, with the best possible attack, at most",
-    )
+    box = risk_box(risk(budget), "Before they read anything, they guess right", AFTER)
     so_far, progress = guarantee_so_far(standing), "Nothing is booked yet."
     if so_far is not None:
         progress = (

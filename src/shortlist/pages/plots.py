@@ -58,10 +58,8 @@ def new_panels(wide: float, high: float, across: int = 1, down: int = 1) -> list
     """
     try:
         import matplotlib.pyplot as plt
-    except ModuleNotFoundError as missing:
-        raise MissingPackageError(
-            "a picture needs matplotlib: pip install 'shortlist[plot]'", name=missing.name
-        ) from None
+    except ModuleNotFoundError as lost:
+        raise MissingPackageError("a picture needs matplotlib: pip install 'shortlist[plot]'", name=lost.name) from None
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     edge = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)  # words do not touch that of the picture
@@ -178,10 +176,8 @@ def _files() -> Iterator[str]:
     from matplotlib import font_manager
 
     listed = {font.fname: font.name for font in font_manager.fontManager.ttflist}
-    yield from sorted(
-        (file for file, name in listed.items() if not name.startswith(BOXES)),
-        key=lambda file: ("Sans" not in listed[file], file),
-    )
+    plain = [file for file, name in listed.items() if not name.startswith(BOXES)]
+    yield from sorted(plain, key=lambda file: ("Sans" not in listed[file], file))
     newer = set(font_manager.findSystemFonts()) - listed.keys()
     yield from sorted(newer, key=lambda file: ("Sans" not in file, "Regular" not in file, file))
 

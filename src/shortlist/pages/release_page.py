@@ -92,9 +92,7 @@ def _lead(release: Release | GroupedRelease) -> str:
     return f"{fewer}{order}{drawn} with differential privacy, {price}, for every single {unit}."
 
 
-SEEDED = warning(
-    "<b>Not private.</b> This release was drawn with seeded randomness, for tests: whoever knows the seed can undo it."
-)
+SEEDED = warning("<b>Not private.</b> Drawn with seeded randomness, for tests: whoever knows the seed can undo it.")
 
 
 def _lists(release: GroupedRelease) -> str:
@@ -102,10 +100,8 @@ def _lists(release: GroupedRelease) -> str:
     lists = list(release.values())
     each = [(*summary.page_remarks(one), *one.notes) for one in lists]
     common = {MARGIN, *(set.intersection(*map(set, each)) if each else ())}
-    sections = "".join(
-        f"<section><h2><bdi>{page_safe(terminal_safe(label_text(key)))}</bdi></h2>{_list(one, common)}</section>"
-        for key, one in release.items()
-    )
+    shown = [(page_safe(label_text(key)), _list(one, common)) for key, one in release.items()]
+    sections = "".join(f"<section><h2><bdi>{name}</bdi></h2>{listed}</section>" for name, listed in shown)
     empty = "" if lists else "<p>It looked, and found no group that it may name: an answer too, and paid for.</p>"
     margins = [MARGIN] if any(one.margins for one in lists) else []
     notes = [*margins, *(note for notes in each[:1] for note in notes if note in common), *release.notes]
@@ -215,10 +211,7 @@ def _origin(release: Release | GroupedRelease) -> str:
 def _payment(release: Release | GroupedRelease) -> str:
     receipt = release.receipt
     if receipt is None:
-        return (
-            "<h2>What was paid</h2><p>No ledger was given, so nothing keeps count of what this list and others give "
-            "away together.</p>"
-        )
+        return "<h2>What was paid</h2><p>No ledger keeps count of what this list and others give away together.</p>"
     left = [("Then", page_safe(f"{receipt.balance}. What is booked is progress; the promise is the budget"))]
     if not receipt.balance:  # of an older release
         left = [("Spent so far", page_safe(str(receipt.spent))), ("Left", page_safe(str(receipt.remaining)))]

@@ -128,10 +128,7 @@ def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NO
 
     Gaps have as many digits as the values beside them.
     """
-    shown = {
-        name: [f"{cell:,.6g}" if name in numbers and cell is not None else _cell_text(cell) for cell in cells]
-        for name, cells in columns.items()
-    }
+    shown = {name: [_cell_text(cell, name in numbers) for cell in cells] for name, cells in columns.items()}
     if "margin" in numbers and "margin" in shown:
         del shown["margin"]
         shown["value"] = list(map(with_margin, columns["value"], columns["margin"]))
@@ -152,8 +149,8 @@ def _to_digit(number: float, digits: int) -> str:
     return _decimal(round(Fraction(number) / step) * step, digits) if math.isfinite(number) else f"{number:g}"
 
 
-def _cell_text(cell: object) -> str:
-    return "" if cell is None else terminal_safe(str(cell))
+def _cell_text(cell: Any, number: bool) -> str:
+    return "" if cell is None else f"{cell:,.6g}" if number else terminal_safe(str(cell))
 
 
 def with_margin(value: float | None, half_width: float | None) -> str:
@@ -172,9 +169,8 @@ def with_margin(value: float | None, half_width: float | None) -> str:
         return f"{int(value):,} ± {int(half_width):,} (95%)"
     digits = 1 - math.floor(math.log10(half_width))
     step = Fraction(10) ** -digits
-    near = round(Fraction(value) / step) * step
     wide = math.ceil(Fraction(half_width) / step + Fraction(1, 2)) * step
-    return f"{_decimal(near, digits)} ± {_decimal(wide, digits)} (95%)"
+    return f"{_to_digit(value, digits)} ± {_decimal(wide, digits)} (95%)"
 
 
 def _decimal(number: Fraction, digits: int) -> str:

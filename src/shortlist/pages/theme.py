@@ -58,10 +58,8 @@ def page(
     origin = f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'" if code else "'none'"
     talk = " connect-src 'self';" if talks else ""
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {origin}; img-src data:;{talk} base-uri 'none'"
-    elements = "".join(
-        f'<script type="application/json" id="{escape(name)}">{encode_json(value)}</script>\n'
-        for name, value in (data or {}).items()
-    )
+    element = '<script type="application/json" id="{}">{}</script>\n'
+    elements = "".join(element.format(escape(name), encode_json(value)) for name, value in (data or {}).items())
     script = f"<script>{code}</script>" if code else ""
     words = {"title": escape(title), "style": style, "body": body, "elements": elements, "script": script}
     return Template(asset("pages/page.html")).substitute(policy=f"{policy}; form-action 'none'", **words)
@@ -177,9 +175,8 @@ def risk_box(bounds: Risk, before: str, after: str) -> str:
     )
     priors = [(percent(prior), percent(posterior)) for prior, posterior in bounds.posterior]
     rates = [(f"{rate:.0%}", percent(power)) for rate, power in bounds.power]
-    posterior = (
-        table(("prior probability that the user is in the data", "posterior, at most"), priors) if priors else ""
-    )
+    heads = ("prior probability that the user is in the data", "posterior, at most")
+    posterior = table(heads, priors) if priors else ""
     power = table(("false positive rate of an attack", "true positive rate, at most"), rates)
     return f'<div class="risk keep">{bars}{posterior}{power}</div>'
 

@@ -145,10 +145,7 @@ SHOWN = 5
 """So many entries stand beside the ledger that pays."""
 LOOKED_AT = 100
 """So many tell for which tables it paid."""
-NOTHING_LEFT = (
-    "Nothing is left. Ask whoever keeps this budget: a new ledger for the same people would add to what they have "
-    "given away already."
-)
+NOTHING_LEFT = "Nothing is left. Ask whoever keeps this budget: a new ledger adds to what these people gave away."
 
 
 GLANCE = 0.5
@@ -319,20 +316,11 @@ class Answers:
         self._folder = folder
         self._seconds = plan_seconds
         self._plans = threading.BoundedSemaphore(plans)
-        self._planner = Planner(plan_seconds)
-        self._work = Work(folder)
+        self.planner = Planner(plan_seconds)
+        self.work = Work(folder)
         body = asset("studio/studio.html")  # it holds no facts: it asks for them
         self._page = page(title="shortlist studio", body=body, styles=STYLES, scripts=SCRIPTS, talks=True).encode()
         self._asked: dict[str, Any] | None = None  # the last question, so that a page that is loaded again has it
-
-    @property
-    def busy(self) -> bool:
-        """Whether a release is under way."""
-        return self._work.busy
-
-    def close(self) -> None:
-        """End the plans that are being computed."""
-        self._planner.close()
 
     def get(self, route: tuple[str, ...]) -> Answer:
         file, way = None, "attachment"
@@ -342,19 +330,19 @@ class Answers:
             case ("state",):
                 return answer_json(self._state())
             case ("job", name):
-                if (job := self._work.job(name)) is not None:
+                if (job := self.work.job(name)) is not None:
                     return answer_json(_view(job))
             case ("download", name, kind):
-                file = self._work.download(self._work.job(name), kind)
+                file = self.work.download(self.work.job(name), kind)
             case ("look", name):
-                file, way = self._work.download(self._work.job(name), "report.html"), "inline"
+                file, way = self.work.download(self.work.job(name), "report.html"), "inline"
             case ("ledger", kind, *name):
                 way, kind = ("inline", "report.html") if kind == "look" else (way, kind)
                 file = download_ledger(self._folder, "/".join(name), kind)
         return answer_json(NOTHING, 404) if file is None else answer_file(file, way)
 
     def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
-        folder, work = self._folder, self._work
+        folder, work = self._folder, self.work
         makers: dict[str, Callable[[], dict[str, Any]]] = {
             "ledger": lambda: {"name": folder.name(new_ledger(folder, request)), **self._state()},
             "risk": lambda: budget_risk(request),
@@ -362,7 +350,7 @@ class Answers:
             "columns": lambda: inputs.columns_of(folder, request),
             "example": lambda: {"said": self._example(), **self._state()},
             "plan": lambda: self._in_turn(lambda: self._plan(request)),
-            "expected": lambda: self._in_turn(lambda: forecast(Offer.of(folder, request), request, self._planner)),
+            "expected": lambda: self._in_turn(lambda: forecast(Offer.of(folder, request), request, self.planner)),
             "release": lambda: {"job": work.confirm(request.get("confirm"), request.get("agree")).name},
         }
         name = "/".join(route)
@@ -374,7 +362,7 @@ class Answers:
             "tables": self._folder.files(inputs.TABLES),
             "lists": self._folder.files(inputs.LISTS) + self._folder.files(inputs.TABLES),  # a table seldom is one
             "ledgers": all_facts(self._folder),
-            "done": [_view(job) for job in self._work.done()],
+            "done": [_view(job) for job in self.work.done()],
             "asked": self._asked,
         }
 
@@ -404,7 +392,7 @@ class Answers:
         self._asked = request
         posterior = [(percent(one), percent(other)) for one, other in chances.posterior]
         return {
-            "confirm": self._work.offer(plan),
+            "confirm": self.work.offer(plan),
             "k": form.k,
             "smallest": form.smallest,
             "q": arguments.get("q"),

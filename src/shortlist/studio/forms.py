@@ -186,9 +186,7 @@ class Form:
 
     def _parts(self, folder: Folder) -> tuple[str, str, str]:
         """The imports, the question and the report."""
-        words = {
-            name: folder.name(value) if isinstance(value, Path) else value for name, value in self.arguments.items()
-        }
+        words = {name: folder.name(one) if isinstance(one, Path) else one for name, one in self.arguments.items()}
         said = [f"{name}={value!r}" for name, value in words.items()]
         pure = isinstance(self.budget, PureDP)
         said.append(f"epsilon={self.budget.epsilon!r}" if pure else f"budget=sl.{self.budget!r}")

@@ -109,9 +109,7 @@ class Folder:
             raise PermissionError(f"{what}: only files of the studio's folder may be used")
         parts = path.relative_to(self.root).parts
         if len(parts) > 2 or any(part.startswith(".") for part in parts):
-            raise PermissionError(
-                f"{what}: only files that the studio lists may be used, none that are hidden or deeper"
-            )
+            raise PermissionError(f"{what}: only files that the studio lists may be used, none hidden or deeper")
         if not path.name.lower().endswith(kinds):
             raise ValueError(f"{what}: the name must end in {', '.join(kinds)}")
         if there and not path.is_file():
@@ -234,6 +232,7 @@ SEPARATORS = (";", "\t", "|")
 """What may stand between fields in place of a comma."""
 NUMBER, WHOLE = "write a number above 0, for example ", "write a whole number from 1 to 1,000,000"
 COLUMN, END = "write which column ", "write a public number, or a date such as 2024-01-31"
+EXPECTED = "write the {} value that you expect, a public number or a date such as {}"
 
 
 class Field(NamedTuple):
@@ -255,12 +254,8 @@ ASKED = {
     "item": Field(read_words, f"{COLUMN}holds the items, for example film; several go with commas"),
     "value": Field(read_text, f"{COLUMN}holds the number or the date, for example age"),
     "q": Field(read_quantiles, kind="write numbers from 0 to 1, for example 0.25, 0.5, 0.75"),
-    "lower": Field(
-        read_end, "write the smallest value that you expect, a public number or a date such as 2024-01-31", END
-    ),
-    "upper": Field(
-        read_end, "write the largest value that you expect, a public number or a date such as 2024-12-31", END
-    ),
+    "lower": Field(read_end, EXPECTED.format("smallest", "2024-01-31"), END),
+    "upper": Field(read_end, EXPECTED.format("largest", "2024-12-31"), END),
     "step": Field(read_end, kind=END),
     "most": BY_TYPE["int | None"],
     **dict.fromkeys(("where", "by"), Field(read_text)),

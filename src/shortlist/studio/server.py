@@ -131,7 +131,7 @@ class Studio(ThreadingHTTPServer):
     def server_close(self) -> None:
         super().server_close()
         if hasattr(self, "answers"):  # the port may have been taken
-            self.answers.close()
+            self.answers.planner.close()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """A thread for the connection, if it is let in; otherwise two lines, which fit into the system's buffer."""

@@ -399,6 +399,9 @@ class ThresholdGaps(LineGaps):
         return [law.combine(gap, one, spread) for law, gap, one in zip(self.laws, gaps, readings, strict=True)]
 
 
+Evidence = ChainedGaps | EndedGaps | ThresholdGaps
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One answer. `gap` (above only) is by how much, noise included; `cost` is what this answer cost, rounded up."""
