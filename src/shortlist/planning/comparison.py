@@ -21,7 +21,7 @@ from shortlist.planning.rows import EVERY as GOALS
 from shortlist.planning.rows import contestants, list_rivals
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
-from shortlist.scores import QuestionOptions, Scores, as_scores
+from shortlist.scores import QuestionOptions, as_scores
 from shortlist.utility.lower_bound import most_success
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def compare(
     >>> max(table.rows, key=lambda row: row.top).mechanism
     'canonical'
     """
-    data, size = _validate_public(scores, question), check_k(k)
+    data, size = as_scores(scores, **question), check_k(k)
+    check_public_scores(data)
     grid = sorted(PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon]))
     if not grid:
         raise bad_value("$epsilon must be a number or a list of numbers, for example $epsilon=[0.1, 0.3, 1.0]")
@@ -154,15 +155,10 @@ def compare(
         rivals = [one for one in contestants(size, "unknown", False, data.most, shared) if one.one_pair]
     unknown = dict.fromkeys(GOALS, math.nan)  # where it is not known how far one gets towards a goal
     rows = [Row(one.label, e, **unknown | dict(one.qualities(data, e, paid))) for one in rivals for e in grid]
-    return Comparison(size, tuple(rows), _limit(data, size, grid) if data.public else ())
-
-
-def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:
-    """The lower bound on the chance to fail (Theorem 128), where it was proved: counts, add or remove a person."""
-    counts = scores.values.dtype.kind != "f" and scores.monotone and scores.range_sensitivity == 1
-    if not counts or k == len(scores):
-        return ()
-    return tuple(zip(grid, most_success(scores.values, k, grid), strict=True))
+    # the lower bound on the chance to fail (Theorem 128) was proved for counts, add or remove a person
+    counts = data.public and data.values.dtype.kind != "f" and data.monotone and data.range_sensitivity == 1
+    limit = zip(grid, most_success(data.values, size, grid), strict=True) if counts and size < len(data) else ()
+    return Comparison(size, tuple(rows), tuple(limit))
 
 
 def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[QuestionOptions]) -> float:
@@ -202,7 +198,8 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     """
     if not isinstance(target, int | float) or isinstance(target, bool) or not 0 < target < 1:
         raise bad_value("$target must be a probability between 0 and 1, for example $target=0.99")
-    budget, data = getattr(mechanism, "budget", None), _validate_public(scores, question)
+    budget, data = getattr(mechanism, "budget", None), as_scores(scores, **question)
+    check_public_scores(data)
     if not isinstance(budget, PureDP | ApproxDP | ZCDP) or not hasattr(mechanism, "success_probability"):
         raise TypeError(
             f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: "
@@ -215,9 +212,3 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
         return float(like(mechanism, budget=like(budget, **{word: size})).success_probability(data))
 
     return least_epsilon_reaching(chance, target, width=5e-7)
-
-
-def _validate_public(scores: object, question: QuestionOptions) -> Scores:
-    data = as_scores(scores, **question)
-    check_public_scores(data)
-    return data
