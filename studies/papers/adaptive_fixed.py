@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.mechanisms import LimitedDomainTopK
-from shortlist.mechanisms.unknown_domain import GAMMA
+from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.pages.plots import PALETTE
 from shortlist.privacy import ZCDP, ApproxDP, ThinnedRange, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.utility.unknown_domain import BarredRace, canonical_limited_domain
+from shortlist.utility.unknown_domain import BarredRace
 from studies.papers.data import Counts, counts, made_up
 from studies.papers.experiment import (
     ADAPTIVE,
@@ -71,7 +70,7 @@ def recalls(values: Indices, k: int, budget: ApproxDP, draws: int, source: Sourc
         TS: float(np.mean([top_stable(floats, k, budget.epsilon, delta, source) / k for _ in range(draws)])),
         LD: list_recall(values, k, budget),
         STABLE: float(np.mean(stable)),
-        OURS: canonical_limited_domain(values, k, budget.epsilon, delta, 2 * k, float(GAMMA)).recall,
+        OURS: CanonicalLimitedDomain(k=k, budget=budget).expected_recall(values, monotone=True),
     }
 
 

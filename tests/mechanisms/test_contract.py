@@ -169,7 +169,7 @@ def test_a_mechanism_without_a_budget_is_refused_in_words():
         def success_probability(self, scores):
             return 1.0
 
-    with pytest.raises(TypeError, match="without a budget whose epsilon or rho could be sought"):
+    with pytest.raises(TypeError, match="one with a budget and a known success probability"):
         sl.epsilon_for(Own(), COUNTS, target=0.9)
 
 

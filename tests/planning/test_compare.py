@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist import Scores
-from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
+from shortlist import ApproxDP, Scores
+from shortlist.mechanisms import GuardedTopK, JointTopK, NoisyMax, OneshotTopK
 from shortlist.planning.rows import list_rivals
 
 mpl.use("Agg")
@@ -61,6 +61,19 @@ def test_the_epsilon_found_is_enough_and_a_little_less_is_not(mechanism, target)
     epsilon = sl.epsilon_for(mechanism, SCORES, target=target)
     assert dataclasses.replace(mechanism, budget=sl.PureDP(epsilon)).success_probability(SCORES) >= target
     assert dataclasses.replace(mechanism, budget=sl.PureDP(epsilon * (1 - 2e-6))).success_probability(SCORES) < target
+
+
+@pytest.mark.parametrize(("k", "target"), [(3, 0.9), (8, 0.9), (8, 0.01), (54, 0.5)])
+def test_the_least_epsilon_with_a_delta_is_the_least(k, target):
+    counts = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True)
+    found = sl.epsilon_for(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-6)), counts, target=target)
+    at, below = (GuardedTopK(k=k, budget=ApproxDP(found * by, 1e-6)) for by in (1.0, 1 - 1e-5))
+    assert at.success_probability(counts) >= target > below.success_probability(counts)
+
+
+def test_a_delta_that_pays_for_everything_needs_no_epsilon():
+    counts = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True)
+    assert sl.epsilon_for(GuardedTopK(k=3, budget=ApproxDP(1.0, 0.9)), counts, target=1e-4) < 1e-6
 
 
 def test_permute_and_flip_on_two_candidates_has_a_closed_form():

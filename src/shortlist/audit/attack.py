@@ -161,29 +161,20 @@ def target_of(subject: object, *, monotone: bool = False, sensitivity: Sensitivi
     if isinstance(subject, Target):
         return subject
     if isinstance(subject, Mechanism):
-        ours = type(subject)._draw.__module__.startswith("shortlist.")
-        if not ours:  # a subclass may release more than many draws tell
-            return single_releases(subject, monotone=monotone, sensitivity=sensitivity)
-        return many_releases(subject, monotone=monotone, sensitivity=sensitivity)
+        return _releases(subject, monotone=monotone, sensitivity=sensitivity)
     if callable(subject):
         return _function(subject)
     raise TypeError("audit a mechanism, such as NoisyMax(epsilon=1.0), or a function from scores to an output")
-
-
-def inputs_of(subject: object) -> str:
-    """Return the kind of its inputs, as its entry states it; anybody's function takes scores."""
-    how = entry_of(subject)
-    return "scores" if how is None else how.inputs
 
 
 def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool, sensitivity: Sensitivity) -> Scores:
     """Return the scores at a point of a box; for unknown domains the labels that are there, and nothing of others."""
     if isinstance(x, Scores):
         return x
-    inputs = inputs_of(mechanism)
-    if inputs == "line":
+    how = entry_of(mechanism)
+    if how and how.inputs == "line":
         return on_a_line(x)
-    if inputs == "histograms":
+    if how and how.inputs == "histograms":
         return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True, public=False)
     return Scores(list(x), monotone=monotone, sensitivity=sensitivity)
 
@@ -193,35 +184,28 @@ def source_of(seed: int | None) -> Source:
     return SECURE if seed is None else Seeded(seed)
 
 
-def many_releases(mechanism: Mechanism, **facts: Any) -> Target:
-    """Return a target that draws many releases at a time."""
+def _releases(mechanism: Mechanism, **facts: Any) -> Target:
+    """Draws many releases at a time; one after the other, and all that a release shows, where a class is not ours.
+
+    A subclass may release more than many draws tell.
+    """
+    ours = type(mechanism)._draw.__module__.startswith("shortlist.")
     how, mechanism = entry_of(mechanism), with_two_votes(mechanism)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
-        scores = scores_of(mechanism, x, **facts)
-        sample = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
+        scores, source = scores_of(mechanism, x, **facts), source_of(seed)
+        if not ours:
+            return events.read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
+        sample = mechanism.release_many(scores, draws=draws, rng=source)
         sample = sample if isinstance(sample, Draws) else Draws(sample.reshape(draws, -1))
         if not scores.public and not (how and how.ranks):
             sample = _number_labels(sample, scores, mechanism.ordered)
         return events.read_many(sample, draws)
 
-    return Target(repr(mechanism), draw, 20_000 if draws_one_by_one(mechanism) else 250_000, True, True)
-
-
-def single_releases(mechanism: Mechanism, **facts: Any) -> Target:
-    """Return a target that draws one release after the other: slower, and all that a release shows."""
-    mechanism = with_two_votes(mechanism)
-
-    def draw(x: Any, draws: int, seed: int | None) -> Sample:
-        scores, source = scores_of(mechanism, x, **facts), source_of(seed)
-        return events.read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
-
-    return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
-
-
-def draws_one_by_one(mechanism: Mechanism) -> bool:
-    """Whether its draws take tens of microseconds each, one after the other: then jobs are smaller."""
-    return type(mechanism)._draw_many is Mechanism._draw_many
+    if not ours:
+        return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
+    one_by_one = type(mechanism)._draw_many is Mechanism._draw_many  # tens of microseconds each: then jobs are smaller
+    return Target(repr(mechanism), draw, 20_000 if one_by_one else 250_000, True, True)
 
 
 def _number_labels(sample: Draws, scores: Scores, ordered: bool) -> Draws:
@@ -265,11 +249,15 @@ def default_pairs(
     subject: object, d: int, *, monotone: bool = False, sensitivity: Sensitivity = 1
 ) -> Iterator[tuple[Point, Point]]:
     """Yield neighbors to try, the most telling first: few special ones, then all those of a small box."""
-    inputs, how = inputs_of(subject), entry_of(subject)
-    if inputs == "histograms":
-        yield from _histograms(d)
+    how = entry_of(subject)
+    if how and how.inputs == "histograms":
+        # nobody and one user with labels of her own, a label that enters a full list, and gaps that close
+        one, rest = (1,), (0,) * (d - 1)
+        bases = ((0,) * d, (1,) * (d - 1) + (0,), (3, *rest), tuple(range(d, 0, -1)), (4, 4) + (1,) * (d - 2))
+        for base, move in product(bases, ((1,) * d, rest + one, (0,) + (1,) * (d - 1), one + rest)):
+            yield base, tuple(a + b for a, b in zip(base, move, strict=True))
         return
-    if inputs == "line":
+    if how and how.inputs == "line":
         yield from sorted(lines(d, 4), key=lambda pair: -sum(pair[0]))
         return
     level = getattr(subject, "threshold", 0) if how and how.at_threshold else 0
@@ -282,14 +270,6 @@ def default_pairs(
         if x != y and pair not in seen:
             seen.add(pair)
             yield pair
-
-
-def _histograms(d: int) -> Iterator[tuple[Point, Point]]:
-    """Nobody and one user with labels of her own, a label that enters a full list, and gaps that close."""
-    one, rest = (1,), (0,) * (d - 1)
-    bases = ((0,) * d, (1,) * (d - 1) + (0,), (3, *rest), tuple(range(d, 0, -1)), (4, 4) + (1,) * (d - 2))
-    for base, move in product(bases, ((1,) * d, rest + one, (0,) + (1,) * (d - 1), one + rest)):
-        yield base, tuple(a + b for a, b in zip(base, move, strict=True))
 
 
 def _special(d: int, *, monotone: bool, sensitivity: Sensitivity) -> Iterator[tuple[Point, Point]]:
@@ -354,7 +334,10 @@ def start_workers(target: Target, workers: int | None, progress: bool | None) ->
     from concurrent.futures import ProcessPoolExecutor, as_completed
 
     shown = sys.stderr.isatty() if progress is None else progress
-    several = _workers(target, workers)
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise bad_value("$workers must be a whole number of at least 1, or None for all cores")
+    may_fork = target.parallel and "fork" in multiprocessing.get_all_start_methods()
+    several = (workers or os.cpu_count() or 1) if may_fork else 1
     _AUDITED.append(target)
     pool = ProcessPoolExecutor(several, mp_context=multiprocessing.get_context("fork")) if several > 1 else None
 
@@ -382,17 +365,6 @@ def start_workers(target: Target, workers: int | None, progress: bool | None) ->
         if pool is not None:
             pool.shutdown(cancel_futures=True)
         _AUDITED.pop()
-
-
-def _workers(target: Target, workers: int | None) -> int:
-    """All cores, where the target allows it and the platform can fork."""
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise bad_value("$workers must be a whole number of at least 1, or None for all cores")
-    import multiprocessing
-
-    if not target.parallel or "fork" not in multiprocessing.get_all_start_methods():
-        return 1
-    return workers or os.cpu_count() or 1
 
 
 def batches(draws: int, size: int) -> list[int]:
@@ -513,7 +485,9 @@ def audit(
     >>> found.violated, 0.5 < found.epsilon_lower <= 1.0
     (False, True)
     """
-    promised = _check_claim(subject, claim)
+    promised = subject.guarantee if claim is None and isinstance(subject, Mechanism) else claim
+    if not isinstance(promised, Guarantee):
+        raise TypeError("claim must be a guarantee, for example claim=PureDP(1.0): a function does not know its own")
     check_moves(subject, sensitivity)
     trials, sure = count("trials", trials), number("confidence", confidence, least=0.5, below=1.0)
     target = target_of(subject, monotone=monotone, sensitivity=sensitivity)
@@ -548,14 +522,6 @@ def audit(
         bound, sure, violated, promised, delta, trials, tested, counts, neighbors[place], event, target.name,
         seconds=time.perf_counter() - started, rate=2 * tested / seconds,
     )  # fmt: skip
-
-
-def _check_claim(subject: object, claim: Guarantee | None) -> Guarantee:
-    if claim is None and isinstance(subject, Mechanism):
-        return subject.guarantee
-    if not isinstance(claim, Guarantee):
-        raise TypeError("claim must be a guarantee, for example claim=PureDP(1.0): a function does not know its own")
-    return claim
 
 
 @dataclass(frozen=True, slots=True)

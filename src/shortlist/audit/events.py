@@ -36,7 +36,11 @@ class Sample:
 def read_many(output: Any, draws: int) -> Sample:
     """The draws of a vectorised target: an array with one row each, of integers, of floats, or a pair of both."""
     if isinstance(output, Draws):
-        return _read_draws(output)
+        columns = output.indices + 1  # places that are empty leave no trace, so rows may be of any width
+        if output.chosen is not None:
+            columns = np.concatenate([output.chosen.reshape(len(columns), -1) + 1, columns], axis=1)
+        reals = np.empty((len(columns), 0)) if output.reals is None else output.reals
+        return Sample(columns @ _mixers(columns.shape[1]), reals)
     if isinstance(output, list):
         _check_rows(len(output), draws)
         return read_each(output)
@@ -58,14 +62,6 @@ def read_many(output: Any, draws: int) -> Sample:
     columns = np.concatenate(whole, axis=1)
     if columns.shape[1] == 1:
         return Sample(columns[:, 0], reals)
-    return Sample(columns @ _mixers(columns.shape[1]), reals)
-
-
-def _read_draws(draws: Draws) -> Sample:
-    """Many draws of a mechanism. Places that are empty leave no trace, so rows may be of any width."""
-    parts = [draws.indices] if draws.chosen is None else [draws.chosen.reshape(len(draws.indices), -1), draws.indices]
-    columns = np.concatenate(parts, axis=1) + 1
-    reals = np.empty((len(columns), 0)) if draws.reals is None else draws.reals
     return Sample(columns @ _mixers(columns.shape[1]), reals)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from itertools import combinations_with_replacement, product
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from flint import ctx
@@ -124,14 +124,14 @@ class Proof:
     """
 
     claim: Guarantee
-    pairs: int
-    outcomes: int
-    log_ratio: float
-    least_log_ratio: float
-    spread: float
-    hockey_stick: float
+    pairs: int = 0
+    outcomes: int = 0
+    log_ratio: float = 0.0
+    least_log_ratio: float = 0.0
+    spread: float = 0.0
+    hockey_stick: float = -math.inf
     """The largest excess of a hockey-stick divergence over the claim's delta, at the epsilons that were tried."""
-    renyi: float
+    renyi: float = -math.inf
     """The largest excess of a Renyi divergence over the claim's, at `ORDERS`; -inf where the claim has none."""
     violation: str = ""
     worst: tuple[Point, Point, Hashable] | None = field(default=None, repr=False)
@@ -175,12 +175,14 @@ def prove(
     bounds_at = cache(lambda x: _bounds(law) if isinstance(law := law_of(x), Law) else law)
     seen: set[Hashable] = set()
     for x, y in pairs:
-        tally.pairs += 1
+        tally.grow(pairs=tally.proof.pairs + 1)
         kind = (x, y) if alike is None else alike(x, y)
         if kind not in seen:
             seen.add(kind)
             tally.add(x, y, bounds_at(x), bounds_at(y))
-    return tally.proof()
+    if not tally.proof.pairs:
+        raise ValueError("pairs must not be empty: give at least one pair of neighbours")
+    return tally.proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,22 +219,18 @@ class _Tally:
     """Goes through the pairs and keeps the worst of each kind."""
 
     def __init__(self, claim: Guarantee, epsilons: Sequence[float] | None) -> None:
-        self.claim = claim
+        self.proof = Proof(claim)
         pure = claim.as_pure()
         self.pure = math.inf if pure is None else pure.epsilon
         self.window = claim.epsilon if isinstance(claim, BoundedRange) else math.inf
         self.deltas = _deltas(claim, None if epsilons is None else tuple(epsilons))
         self.orders = [(order, rdp) for order in ORDERS if (rdp := claim.rdp(order)) < math.inf]
-        self.pairs = self.outcomes = 0
-        self.log_ratio = self.least = self.spread = 0.0
-        self.stick = self.renyi = -math.inf
-        self.violation = ""
-        self.worst: tuple[Point, Point, Hashable] | None = None
 
     def add(self, x: Point, y: Point, here: _Bounds | RealLaw, there: _Bounds | RealLaw) -> None:
+        claim = self.proof.claim
         if isinstance(here, _Bounds) and isinstance(there, _Bounds):
             if here.density and self.pure == math.inf:
-                raise ValueError(f"densities at some points are compared with pure claims only, not with {self.claim}")
+                raise ValueError(f"densities at some points are compared with pure claims only, not with {claim}")
             if here.outcomes != there.outcomes:
                 here, there = _align(here, there)
             self._compare_ratios(x, y, here, there)
@@ -240,13 +238,12 @@ class _Tally:
                 return
         else:
             if self.pure < math.inf:
-                raise ValueError(f"log ratios have no bound here and are not compared with {self.claim}, a pure claim")
-            self.log_ratio = self.spread = math.inf
+                raise ValueError(f"log ratios have no bound here and are not compared with {claim}, a pure claim")
+            self.grow(log_ratio=math.inf, spread=math.inf)
         for one, two in ((here, there), (there, here)):
             self._compare_divergences(x, y, one, two)
 
     def _compare_ratios(self, x: Point, y: Point, here: _Bounds, there: _Bounds) -> None:
-        self.outcomes = max(self.outcomes, len(here.outcomes))
         with np.errstate(divide="ignore", invalid="ignore"):
             up, down = (
                 np.where(one.high > 0, np.log(one.high) - np.log(two.low), -np.inf)
@@ -255,13 +252,13 @@ class _Tally:
             surely = np.maximum(np.log(here.low) - np.log(there.high), np.log(there.low) - np.log(here.high))
         most = np.maximum(np.maximum(up, down), 0.0)
         at = int(np.argmax(most))
-        if most[at] > self.log_ratio:
-            self.log_ratio, self.worst = float(most[at]), (x, y, here.outcomes[at])
-        self.least = max(self.least, float(np.nanmax(surely, initial=0.0)))
+        if most[at] > self.proof.log_ratio:
+            self.proof = replace(self.proof, log_ratio=float(most[at]), worst=(x, y, here.outcomes[at]))
         finite = up[np.isfinite(up)]
         back = down[np.isfinite(down)]
         spread = float(finite.max() + back.max()) if finite.size and back.size else 0.0
-        self.spread = max(self.spread, spread)
+        least = float(np.nanmax(surely, initial=0.0))
+        self.grow(outcomes=len(here.outcomes), least_log_ratio=least, spread=spread)
         self._compare_costs(x, y, here, most)
         if self.window < math.inf and spread > self.window + TOLERANCE:
             self._note(f"log ratios spread over {spread:.6f} on {x} and {y}, more than {self.window:g}")
@@ -277,27 +274,23 @@ class _Tally:
     def _compare_divergences(self, x: Point, y: Point, one: Any, two: Any) -> None:
         for epsilon, delta in self.deltas:
             stick = one.stick(two, epsilon)
-            self.stick = max(self.stick, stick - delta)
+            self.grow(hockey_stick=stick - delta)
             if stick > delta + TOLERANCE:
                 self._note(
                     f"the hockey stick at epsilon {epsilon:g} is {stick:.6g} on {x} and {y}, more than {delta:g}"
                 )
         for order, rdp in self.orders:
             divergence = one.log_moment(two, order) / (order - 1)
-            self.renyi = max(self.renyi, divergence - rdp)
+            self.grow(renyi=divergence - rdp)
             if divergence > rdp + TOLERANCE * order:
                 self._note(f"the Renyi divergence of order {order:g} is {divergence:.6g} on {x} and {y}, not {rdp:.6g}")
 
     def _note(self, violation: str) -> None:
-        self.violation = self.violation or violation
+        self.proof = replace(self.proof, violation=self.proof.violation or violation)
 
-    def proof(self) -> Proof:
-        if not self.pairs:
-            raise ValueError("pairs must not be empty: give at least one pair of neighbours")
-        return Proof(
-            self.claim, self.pairs, self.outcomes, self.log_ratio, self.least, self.spread, self.stick, self.renyi,
-            self.violation, self.worst,
-        )  # fmt: skip
+    def grow(self, **found: Any) -> None:
+        """Keep the larger of each number."""
+        self.proof = replace(self.proof, **{name: max(getattr(self.proof, name), n) for name, n in found.items()})
 
 
 @lru_cache
@@ -433,12 +426,9 @@ def _remember(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Cal
     return law_at
 
 
-def with_two_votes(mechanism: Mechanism) -> Mechanism:
+def with_two_votes(mechanism: Any) -> Any:
     """Return the mechanism for counts in halves of votes: it draws by the ratio of a count to a user's votes."""
-    if getattr(mechanism, "votes_per_user", None) is None:
-        return mechanism
-    two: Any = replace  # a mechanism is a dataclass
-    return cast(Mechanism, two(mechanism, votes_per_user=2))
+    return mechanism if getattr(mechanism, "votes_per_user", None) is None else replace(mechanism, votes_per_user=2)
 
 
 def on_a_line(x: Point) -> Scores:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -217,33 +216,12 @@ def rate_of(budget: base.Budget) -> Fraction:
 @lru_cache
 def one_shot_of(budget: base.Budget, k: int, share: Fraction) -> tuple[Noise, Fraction]:
     """(noise of one-shot top-k, its e = R / scale) where the guard of hazard `share` has won: e is rounded down."""
-    return _one_shot(budget, k, share, epsilon_of_a_round)
-
-
-def budget_with_rounds(e: float, k: int, share: Fraction, delta: float) -> tuple[ApproxDP, tuple[Noise, Fraction]]:
-    """(the least budget with this delta whose one-shot can have rounds of e, its `one_shot_of`): one cost, no search.
-
-    A calibration stops within a part in 10^9 of e: the noise is that of an e which is smaller by two of them.
-    """
-    whole = Fraction(BoundedRange(e).repeat(k).epsilon_at(delta)) / (1 - share)
-    near = max(float(whole), LEAST)
-    budget = ApproxDP(near if Fraction(near) >= whole else math.nextafter(near, math.inf), delta)
-    return budget, _one_shot(budget, k, share, lambda _, __: e * (1 - 2e-9))
-
-
-LEAST = math.exp(-60.0)
-"""No smaller epsilon is told from none."""
-
-
-def _one_shot(
-    budget: base.Budget, k: int, share: Fraction, calibrated: Callable[[int, ApproxDP], float]
-) -> tuple[Noise, Fraction]:
     if isinstance(budget, ZCDP):
         return GUMBEL, Fraction(round_beside_switch(budget, k, SLOPE))
     left = (1 - share) * Fraction(budget.epsilon)
     plain = left / k
     if isinstance(budget, ApproxDP) and budget.delta:
-        e = Fraction(calibrated(k, ApproxDP(floor_to_float(left), budget.delta)))
+        e = Fraction(epsilon_of_a_round(k, ApproxDP(floor_to_float(left), budget.delta)))
         if e >= worth_delta(k) * plain:
             return GUMBEL, e
     return EXPONENTIAL, plain
@@ -343,17 +321,17 @@ class GuardedTopK(Guarded):
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        fallback = self._one_shot(scores, public.k, public.d)
-        if self.k > public.d // 2:
-            picked, used = self._run_with(scores, public, fallback).draw(source)
+        if self.k > public.d // 2 and (run := self._run(scores)):
+            picked, used = run.draw(source)
             return base.Outcome(picked.tolist(), used)
         # noise of hazard a takes a guard 1/a times as far
         faint = FAINT if isinstance(self.budget, ZCDP) else float(10 / share_of(public.k, public.d))
         values = scores._numbers if scores._runs is None else scores._runs
         places = self._chooser(scores, values, public, faint).draw(WordStream(source))
-        used = CANONICAL if places is not None else ONE_SHOT
+        used = CANONICAL
         if places is None:
-            places = fallback.draw(scores._numbers, public.k, source)
+            used = ONE_SHOT
+            places = self._one_shot(scores, public.k, public.d).draw(scores._numbers, public.k, source)
         return base.Outcome(np.sort(places).tolist(), used)
 
     def _guarding(self, scores: Scores) -> Guarding | None:
@@ -363,13 +341,12 @@ class GuardedTopK(Guarded):
     def _run(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard."""
         public = self._guarding(scores)
-        return None if public is None else self._run_with(scores, public, self._one_shot(scores, public.k, public.d))
-
-    def _run_with(self, scores: Scores, public: Guarding, fallback: OneShot) -> GuardedRace:
-        """`_run` where there is a guard, with this one-shot to follow if it wins."""
+        if public is None:
+            return None
         values, mirrored = scores._numbers, 2 * self.k > public.d
         chosen = np.flatnonzero(values > -np.inf)
         finite = negate(values[chosen]) if mirrored else values[chosen]
+        fallback = self._one_shot(scores, public.k, public.d)
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
     def _chooser(

@@ -6,27 +6,23 @@ Nothing is simulated. These numbers are functions of the scores, so they are for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._arrays import find_frame_library
 from shortlist.accounting.guarantees import number
 from shortlist.errors import bad_value
-from shortlist.exact.search import bisect, within
 from shortlist.mechanisms.base import check_k, check_public_scores, check_whole
-from shortlist.mechanisms.race import quick_epsilon_of_a_round
-from shortlist.mechanisms.sets import GuardedTopK, OneShot, budget_with_rounds, share_of
 from shortlist.pages.plots import plot_comparison
 from shortlist.pages.texts import text_table
 from shortlist.pages.theme import print_table
 from shortlist.planning.rows import EVERY as GOALS
 from shortlist.planning.rows import contestants, list_rivals
 from shortlist.planning.search import least_epsilon_reaching
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import QuestionOptions, Scores, as_scores
+from shortlist.privacy import ZCDP, ApproxDP, PureDP
+from shortlist.scores import QuestionOptions, as_scores
 from shortlist.utility.lower_bound import most_success
-from shortlist.utility.sets import guarded_set
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +136,8 @@ def compare(
     >>> max(table.rows, key=lambda row: row.top).mechanism
     'canonical'
     """
-    data, size = _validate_public(scores, question), check_k(k)
+    data, size = as_scores(scores, **question), check_k(k)
+    check_public_scores(data)
     grid = sorted(PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon]))
     if not grid:
         raise bad_value("$epsilon must be a number or a list of numbers, for example $epsilon=[0.1, 0.3, 1.0]")
@@ -158,15 +155,10 @@ def compare(
         rivals = [one for one in contestants(size, "unknown", False, data.most, shared) if one.one_pair]
     unknown = dict.fromkeys(GOALS, math.nan)  # where it is not known how far one gets towards a goal
     rows = [Row(one.label, e, **unknown | dict(one.qualities(data, e, paid))) for one in rivals for e in grid]
-    return Comparison(size, tuple(rows), _limit(data, size, grid) if data.public else ())
-
-
-def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:
-    """The lower bound on the chance to fail (Theorem 128), where it was proved: counts, add or remove a person."""
-    counts = scores.values.dtype.kind != "f" and scores.monotone and scores.range_sensitivity == 1
-    if not counts or k == len(scores):
-        return ()
-    return tuple(zip(grid, most_success(scores.values, k, grid), strict=True))
+    # the lower bound on the chance to fail (Theorem 128) was proved for counts, add or remove a person
+    counts = data.public and data.values.dtype.kind != "f" and data.monotone and data.range_sensitivity == 1
+    limit = zip(grid, most_success(data.values, size, grid), strict=True) if counts and size < len(data) else ()
+    return Comparison(size, tuple(rows), tuple(limit))
 
 
 def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[QuestionOptions]) -> float:
@@ -206,85 +198,17 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     """
     if not isinstance(target, int | float) or isinstance(target, bool) or not 0 < target < 1:
         raise bad_value("$target must be a probability between 0 and 1, for example $target=0.99")
-    budgets, data = _budgets_like(mechanism), _validate_public(scores, question)
-
-    def chance(budget: Guarantee) -> float:
-        return float(replace(mechanism, budget=budget).success_probability(data))
-
-    rounds = _by_rounds(mechanism, data) if isinstance(mechanism, GuardedTopK) else None
-    if rounds is None:
-        return _first(lambda log_size: chance(budgets(math.exp(log_size))) >= target)
-    # where it is needed without a delta, to begin there
-    near = least_epsilon_reaching(lambda epsilon: chance(PureDP(epsilon)), target, width=0.05)
-    if not 0 < near < math.inf:
-        return near
-    start, at = rounds
-    epsilons = dict[float, float]()
-
-    def chance_at(e: float) -> float:
-        epsilons[e], right = at(e)
-        return right
-
-    e = least_epsilon_reaching(chance_at, target, start=start(near), width=4e-7, step=0.1)
-    return epsilons.get(e, e)
-
-
-Trace = tuple[Callable[[float], float], Callable[[float], tuple[float, float]]]
-"""(the e of a round about an epsilon; (epsilon, rounded up; at most the chance there) at an e)."""
-
-
-def _by_rounds(mechanism: GuardedTopK, scores: Scores) -> Trace | None:
-    """Return the chance of the right set by the e of a round of one-shot, from which epsilon follows without a search.
-
-    Its calibration is slow, and a search would do it at every step. Both grow with e, epsilon by no more than squares.
-    """
-    budget, public = mechanism.guarantee, mechanism._guarding(scores)
-    if not isinstance(budget, ApproxDP) or not budget.delta or public is None:
-        return None
-    k, share, delta = public.k, share_of(public.k, public.d), budget.delta
-
-    def at(e: float) -> tuple[float, float]:
-        whole, (noise, less) = budget_with_rounds(e, k, share, delta)
-        one = replace(mechanism, budget=whole)
-        run = one._run_with(scores, public, OneShot(noise, scores.range_sensitivity / less))
-        return whole.epsilon, guarded_set(run, len(scores)).success()
-
-    return lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at
-
-
-def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
-    """Budgets of the same currency with the same delta, by their epsilon or rho."""
-    match getattr(mechanism, "budget", None):
-        case _ if not hasattr(mechanism, "success_probability"):
-            lack = "one without a known success probability"
-        case PureDP():
-            return PureDP
-        case ApproxDP(delta=delta):
-            return lambda epsilon: ApproxDP(epsilon, delta)
-        case ZCDP(delta=delta):
-            return lambda rho: ZCDP(rho, delta)
-        case _:
-            lack = "one without a budget whose epsilon or rho could be sought"
-    raise TypeError(
-        f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: that is {lack}"
-    )
-
-
-def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: float = 60.0) -> float:
-    """e to the least number at which an increasing predicate holds, from above; infinite beyond `farthest`."""
-    here, step, low, high = 0.0, 1.0, -math.inf, math.inf
-    while math.isinf(low) or math.isinf(high):
-        if abs(here) > farthest:
-            return math.inf if here > 0 else math.exp(here)
-        if succeeds(here):
-            high, here = here, here - step
-        else:
-            low, here = here, here + step
-        step *= 2
-    return math.exp(bisect(succeeds, low, high, within(width))[1])
-
-
-def _validate_public(scores: object, question: QuestionOptions) -> Scores:
-    data = as_scores(scores, **question)
+    budget, data = getattr(mechanism, "budget", None), as_scores(scores, **question)
     check_public_scores(data)
-    return data
+    if not isinstance(budget, PureDP | ApproxDP | ZCDP) or not hasattr(mechanism, "success_probability"):
+        raise TypeError(
+            f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: "
+            "one with a budget and a known success probability"
+        )
+    like: Any = replace  # budgets and mechanisms are dataclasses
+    word = "rho" if isinstance(budget, ZCDP) else "epsilon"
+
+    def chance(size: float) -> float:
+        return float(like(mechanism, budget=like(budget, **{word: size})).success_probability(data))
+
+    return least_epsilon_reaching(chance, target, width=5e-7)

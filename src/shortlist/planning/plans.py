@@ -127,7 +127,25 @@ class Plan:
     @property
     def why(self) -> str:
         """One sentence: who is first, by how much, and what to beware of."""
-        return _sentence(self)
+        best = self.best
+        unit = f"{BUDGETS[best.budget]}, {DOMAIN_TEXTS[best.domain]}"
+        known = f"; {FACTS[best.method]}" if best.method in FACTS else ""
+        if self.target is None:
+            text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit})"
+        elif math.isinf(best.epsilon):
+            return f"no mechanism reaches this target at any epsilon below {MOST:,.0f}: ask for recall instead"
+        elif best.epsilon == 0:
+            return f"chance or delta alone reaches this target, so any epsilon is enough. The aim: {GOALS[self.goal]}"
+        else:
+            text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit})"
+            peeling = [row.epsilon for row in self.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
+            if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
+                ratio = peeling[0] / best.epsilon
+                times = bound_text(ratio, 2) if ratio < 100 else f"{math.floor(ratio):,}"
+                text += f", {times} times less than peeling under a pure budget"
+        if best.method == "canonical" and self.collapse and best.epsilon < 1.5 * self.collapse < math.inf:
+            text += "; wrong sets crowd it out a little below: if the description may be off, take the guarded default"
+        return f"{text}{known}. The aim: {GOALS[self.goal]}"
 
     @property
     def crossing(self) -> dict[str, int] | None:
@@ -186,7 +204,22 @@ class Plan:
         if self.collapse is not None and 0 < self.collapse < math.inf:
             point = bound_text(self.collapse)
             lines.append(f"collapse point: below epsilon {point} wrong sets crowd out the right one in canonical top-k")
-        return [*lines, *_crossing_lines(self)]
+        if (crossing := self.crossing) is None:
+            return lines
+        lines.append(
+            f"histogram: taken for an order from k = {crossing['pure']} on (pure) or k = {crossing['looser']} "
+            f"(other budgets), with values from k = {crossing['values']}; for a set alone selection is"
+        )
+        for budget in dict.fromkeys(row.budget for row in self.rows):
+            here = [row for row in self.rows if row.budget == budget and row.domain == "known"]
+            ours = next((row for row in here if row.method == "histogram"), None)  # the best come first
+            rival = next((row for row in here if row.method != "histogram"), None)
+            if ours is None or rival is None or math.isinf(ours.epsilon):
+                continue
+            unit = "" if self.target is None else "epsilon "
+            one, two = (cost_text(row.epsilon) if unit else chance_text(row.reached) for row in (ours, rival))
+            lines.append(f"{budget}: {unit}{one} by a histogram, {two} by selection")
+        return lines
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The epsilon of each mechanism, or how far each gets, as bars. Returns a matplotlib Axes."""
@@ -197,49 +230,6 @@ class Plan:
 
     def _repr_html_(self) -> str:
         return print_table(text_table(self.texts(), NUMBERS), [self.described], self.beside())
-
-
-def _crossing_lines(plan: Plan) -> list[str]:
-    """From which k a histogram is taken, and how it compares here with the best selection under each budget."""
-    if plan.crossing is None:
-        return []
-    crossing = plan.crossing
-    lines = [
-        f"histogram: taken for an order from k = {crossing['pure']} on (pure) or k = {crossing['looser']} "
-        f"(other budgets), with values from k = {crossing['values']}; for a set alone selection is"
-    ]
-    for budget in dict.fromkeys(row.budget for row in plan.rows):
-        here = [row for row in plan.rows if row.budget == budget and row.domain == "known"]
-        ours = next((row for row in here if row.method == "histogram"), None)  # the best come first
-        rival = next((row for row in here if row.method != "histogram"), None)
-        if ours is None or rival is None or math.isinf(ours.epsilon):
-            continue
-        unit = "" if plan.target is None else "epsilon "
-        one, two = (cost_text(row.epsilon) if unit else chance_text(row.reached) for row in (ours, rival))
-        lines.append(f"{budget}: {unit}{one} by a histogram, {two} by selection")
-    return lines
-
-
-def _sentence(plan: Plan) -> str:
-    best = plan.best
-    unit = f"{BUDGETS[best.budget]}, {DOMAIN_TEXTS[best.domain]}"
-    known = f"; {FACTS[best.method]}" if best.method in FACTS else ""
-    if plan.target is None:
-        text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit})"
-    elif math.isinf(best.epsilon):
-        return f"no mechanism reaches this target at any epsilon below {MOST:,.0f}: ask for recall instead"
-    elif best.epsilon == 0:
-        return f"chance or delta alone reaches this target, so any epsilon is enough. The aim: {GOALS[plan.goal]}"
-    else:
-        text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit})"
-        peeling = [row.epsilon for row in plan.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
-        if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
-            ratio = peeling[0] / best.epsilon
-            times = bound_text(ratio, 2) if ratio < 100 else f"{math.floor(ratio):,}"
-            text += f", {times} times less than peeling under a pure budget"
-    if best.method == "canonical" and plan.collapse and best.epsilon < 1.5 * plan.collapse < math.inf:
-        text += "; wrong sets crowd it out a little below: if the description may be off, take the guarded default"
-    return f"{text}{known}. The aim: {GOALS[plan.goal]}"
 
 
 MOST_ITEMS = 10_000_000
@@ -402,7 +392,13 @@ def plan(
     if size >= choices:
         raise bad_value(f"$k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
     word: Goal = goal  # type: ignore[assignment]
-    wanted = _target(target, word, epsilon)
+    wanted: float | None = None
+    if epsilon is None:
+        wanted = (0.9 if word == "recall" else 0.99) if target is None else target
+        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < 1:
+            raise bad_value("$target must be between 0 and 1, for example $target=0.99")
+    elif target is not None:
+        raise bad_type("give $target= (what is needed?) or $epsilon= (what is reached?), not both")
     spent = None if epsilon is None else number("epsilon", epsilon, above=True)
     if spent is not None and not LEAST <= spent <= MOST:
         raise bad_value(f"$epsilon must be from {LEAST:g} to {MOST:,.0f} in a plan: write $epsilon=1.0, for example")
@@ -547,17 +543,6 @@ def _is_certain(values: Values, k: int, goal: Goal) -> bool:
 
 def _cap_text(most: int | None) -> str:
     return "" if most is None else f", at most {most} a person"
-
-
-def _target(target: float | None, goal: Goal, epsilon: float | None) -> float | None:
-    if epsilon is not None:
-        if target is not None:
-            raise bad_type("give $target= (what is needed?) or $epsilon= (what is reached?), not both")
-        return None
-    wanted = (0.9 if goal == "recall" else 0.99) if target is None else target
-    if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < 1:
-        raise bad_value("$target must be between 0 and 1, for example $target=0.99")
-    return float(wanted)
 
 
 def _several(name: str, given: object, known: tuple[Word, ...]) -> tuple[Word, ...]:

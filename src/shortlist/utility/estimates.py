@@ -222,11 +222,10 @@ class ChainedGaps:
 
     deviation: float
 
-    def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
+    def refine(self, gaps: list[float], measurements: list[float], variance: float) -> list[float]:
         """The best linear unbiased estimates of the k scores."""
-        readings = check_measurements(measurements, len(gaps))
-        ratio = self.deviation / math.sqrt(number("variance", variance, above=True))
-        return best_linear(readings, gaps, ratio * ratio)
+        ratio = self.deviation / math.sqrt(variance)
+        return best_linear(measurements, gaps, ratio * ratio)
 
 
 def best_linear(measurements: list[Real], gaps: list[Real], ratio: float) -> list[Real]:
@@ -378,10 +377,9 @@ class EndedGaps(LineGaps):
     def _leads(self, gaps: list[float]) -> list[tuple[GapLaw, float]]:
         return [(self.law, math.fsum(gaps[i:])) for i in range(len(gaps))]
 
-    def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
+    def refine(self, gaps: list[float], measurements: list[float], variance: float) -> list[float]:
         """Return the best linear unbiased estimates from measurements, gaps and the threshold, which is known."""
-        readings, spread = check_measurements(measurements, len(gaps)), number("variance", variance, above=True)
-        return best_linear_above(readings, self.estimates(gaps), self.law.variance / 2 / spread)
+        return best_linear_above(measurements, self.estimates(gaps), self.law.variance / 2 / variance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,10 +391,9 @@ class ThresholdGaps(LineGaps):
     def _leads(self, gaps: list[float]) -> list[tuple[GapLaw, float]]:
         return list(zip(self.laws, gaps, strict=True))
 
-    def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
+    def refine(self, gaps: list[float], measurements: list[float], variance: float) -> list[float]:
         """Return each measurement combined with its own gap, weighted by inverse variances."""
-        readings, spread = check_measurements(measurements, len(gaps)), number("variance", variance, above=True)
-        return [law.combine(gap, one, spread) for law, gap, one in zip(self.laws, gaps, readings, strict=True)]
+        return [law.combine(gap, one, variance) for law, gap, one in zip(self.laws, gaps, measurements, strict=True)]
 
 
 Evidence = ChainedGaps | EndedGaps | ThresholdGaps
@@ -506,7 +503,7 @@ def refine_release(release: Release, measurements: Iterable[float], variance: fl
         raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
     sign = -1 if release.largest is False else 1
     readings = [sign * one for one in check_measurements(measurements, len(gaps))]
-    return [sign * one for one in evidence.refine(gaps, readings, variance)]
+    return [sign * one for one in evidence.refine(gaps, readings, number("variance", variance, above=True))]
 
 
 def bound_release(release: Release, name: str, confidence: float) -> list[LowerBound] | list[UpperBound]:

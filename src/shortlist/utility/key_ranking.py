@@ -69,8 +69,10 @@ def rank_keys(scores: Values, right: Mask, must: Mask, k: int, noise: KeyNoise) 
     low, high = ranks.span()
     named = float(noise.reaches(ranks.ours, np.array([high])).sum())  # whoever is so high is named
     top = 0.0
-    for chunk in _chunks(list(ranks.nodes(low, high)) if low < high else []):
-        more, all_right = ranks.within(*chunk)
+    nodes = np.concatenate([np.empty((3, 0)), *(ranks.nodes(low, high) if low < high else ())], axis=1)
+    nodes = nodes[:, np.argsort(nodes[0], kind="stable")]
+    for start in range(0, nodes.shape[1], CHUNK):
+        more, all_right = ranks.within(*nodes[:, start : start + CHUNK])
         named, top = named + more, top + all_right
     return Ranking(ranks.names(), min(named, float(k)), 0.0 if must[~heard].any() else min(top, 1.0))
 
@@ -226,7 +228,11 @@ def _block(start: int, stop: int, ahead: float, slope: float, few: float) -> Nod
     if count > NODES:
         places, weights = _summing(count)
         steps = start + places
-    shares, parts = _tie_nodes(few * ahead / count, slope)
+    ties = few * ahead / count  # by so much the number ahead changes over [0, 1]
+    x, w = _gauss(1 if ties < 5e-5 else 2 if ties < 0.01 else 3 if ties < 0.1 else 8)
+    panels = max(1, math.ceil(ties / slope))
+    shares = (np.arange(panels)[:, None] / panels + (x + 1) / (2 * panels)).ravel()
+    parts = np.tile(w / (2 * panels), panels)
     step, share = np.meshgrid(steps, few * shares, indexing="ij")
     return np.stack([step.ravel(), share.ravel(), np.outer(weights, few * parts).ravel()])
 
@@ -242,22 +248,6 @@ def _summing(count: int) -> tuple[Floats, Floats]:
 
 
 _gauss = lru_cache(np.polynomial.legendre.leggauss)
-
-
-def _tie_nodes(ahead: float, slope: float) -> tuple[Floats, Floats]:
-    """Gauss-Legendre points on [0, 1] over which the number ahead changes by `ahead`."""
-    number = 1 if ahead < 5e-5 else 2 if ahead < 0.01 else 3 if ahead < 0.1 else 8
-    x, w = _gauss(number)
-    panels = max(1, math.ceil(ahead / slope))
-    starts = np.arange(panels) / panels
-    return (starts[:, None] + (x + 1) / (2 * panels)).ravel(), np.tile(w / (2 * panels), panels)
-
-
-def _chunks(parts: list[Nodes]) -> Iterator[Nodes]:
-    """Nodes next to one another, so many at once."""
-    nodes = np.concatenate([np.empty((3, 0)), *parts], axis=1)
-    nodes = nodes[:, np.argsort(nodes[0], kind="stable")]
-    return (nodes[:, start : start + CHUNK] for start in range(0, nodes.shape[1], CHUNK))
 
 
 def _one_more(chances: Floats, q: Floats) -> None:

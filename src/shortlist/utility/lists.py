@@ -243,7 +243,10 @@ def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Float
     for each level and node, and sums of products.
     """
     mass = float(np.logaddexp.reduce(support.log_mass))
-    nodes, weights = _panels(min(0.0, BEYOND - mass, -v))
+    end, (node, weight) = min(0.0, BEYOND - mass, -v), np.polynomial.legendre.leggauss(12)
+    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, 45.0)])  # of ln t: short panels at the end
+    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[:-1] - edges[1:]) / 2
+    nodes, weights = (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
     share, width, fall = (np.exp(one) for one in (support.log_mass - mass, support.log_width, -support.depth))
     result = np.zeros(len(share))
     size = max(1, CELLS // len(result))
@@ -263,14 +266,6 @@ def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Float
         factor = weight * np.exp(np.minimum(still_out + node + mass, 700.0))
         result += share * np.einsum("i,ij->j", factor, np.reciprocal(drop, out=drop))
     return result
-
-
-def _panels(end: float) -> tuple[Floats, Floats]:
-    """Gauss nodes and weights for an integral over ln t up to `end`: short panels at the end, long ones below."""
-    node, weight = np.polynomial.legendre.leggauss(12)
-    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, 45.0)])
-    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[:-1] - edges[1:]) / 2
-    return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()
 
 
 def best_list(mechanism: BestList, scores: Scores) -> SequenceDistribution:

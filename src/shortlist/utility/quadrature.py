@@ -130,7 +130,9 @@ def gather(crowd: Crowd, levels: Levels, noise: Noise, refinement: int) -> Gathe
     before = np.cumsum(members) - members
     celled = np.arange(cell.size) + (first - before)[cell]
     middle, half = (start + stop) / 2, (stop - start) / 2
-    points, lagrange = _lagrange((values[celled] - middle[cell]) / half[cell], order)
+    points, polynomials = _from_chebyshev(order)
+    places = (values[celled] - middle[cell]) / half[cell]
+    lagrange = np.polynomial.chebyshev.chebvander(places, order - 1) @ polynomials
     carried = np.add.reduceat(lagrange * weights[celled, None], before, axis=0)
 
     singles = np.delete(np.arange(values.size), celled)
@@ -186,12 +188,6 @@ def _cells(
     for low, high in zones:
         worth &= np.maximum(low - stop, start - high) >= 0.999 * (stop - start)
     return start[worth], stop[worth], first[worth], last[worth]
-
-
-def _lagrange(x: Floats, order: int) -> tuple[Floats, Floats]:
-    """The Chebyshev points of [-1, 1], and the Lagrange polynomials on them at x, one column each."""
-    points, to_lagrange = _from_chebyshev(order)
-    return points, np.polynomial.chebyshev.chebvander(x, order - 1) @ to_lagrange
 
 
 @lru_cache
@@ -315,14 +311,14 @@ def _gauss(edges: Floats, widest: float, refinement: int) -> Block:
     width = np.diff(edges)
     digits = 0.84 + np.log10(np.maximum(widest / width, 1.0))
     count = np.ceil(5.0 / digits).astype(np.int64) * 2**refinement
-    rules = [_legendre(int(n)) for n in count]
+    rules = [legendre(int(n)) for n in count]
     nodes = [start + size * node for start, size, (node, _) in zip(edges[:-1], width, rules, strict=True)]
     weights = [size * weight for size, (_, weight) in zip(width, rules, strict=True)]
     return Block((float(edges[0]), float(edges[-1])), np.concatenate(nodes), np.concatenate(weights))
 
 
 @cache
-def _legendre(n: int) -> tuple[Floats, Floats]:
+def legendre(n: int) -> tuple[Floats, Floats]:
     """Gauss-Legendre with n nodes on [0, 1]."""
     node, weight = np.polynomial.legendre.leggauss(n)
     return (node + 1) / 2, weight / 2

@@ -380,26 +380,22 @@ def set_probabilities(s: Floats, k: int, noise: Noise, line: float | None = None
     full = np.array([len(one) == k for one in sets])
 
     def density(z: Floats, _: Levels) -> Floats:
-        return _ending(z, values, noise, line, inside, full)
+        """Per set, the density that it is above the level, all others below, and the list ends there."""
+        x = z[:, None] - values
+        above = np.maximum(noise.log_survival(x), LOWEST_LOG)
+        below = np.maximum(noise.log_cdf(x), LOWEST_LOG)
+        by_loser = np.exp(np.minimum(noise.log_density(x) - below, 700.0)) @ (1.0 - inside).T * full
+        together = above @ inside.T + below @ (1.0 - inside).T
+        if line is not None:
+            log_line, log_density = line_law(z, noise, line)
+            by_loser = by_loser + np.exp(np.minimum(log_density - log_line, 700.0))[:, None]
+            together = together + log_line[:, None]
+        return np.asarray(np.exp(together) * by_loser)
 
     evaluate = by_nodes([values, np.zeros(0 if line is None else 1)], levels, noise, density, len(sets))
     chances = refine(evaluate, lambda old, new: apart(old, new) <= ERROR and abs(new.sum() - 1.0) <= 10 * ERROR)
     named = (tuple(able[list(one)].tolist()) for one in sets)
     return dict(zip(named, np.clip(chances, 0.0, 1.0).tolist(), strict=True))
-
-
-def _ending(z: Floats, values: Floats, noise: Noise, line: float | None, inside: Floats, full: Floats) -> Floats:
-    """Per level and set, the density that this set is above the level, all others below, and the list ends there."""
-    x = z[:, None] - values
-    above = np.maximum(noise.log_survival(x), LOWEST_LOG)
-    below = np.maximum(noise.log_cdf(x), LOWEST_LOG)
-    by_loser = np.exp(np.minimum(noise.log_density(x) - below, 700.0)) @ (1.0 - inside).T * full
-    together = above @ inside.T + below @ (1.0 - inside).T
-    if line is not None:
-        log_line, log_density = line_law(z, noise, line)
-        by_loser = by_loser + np.exp(np.minimum(log_density - log_line, 700.0))[:, None]
-        together = together + log_line[:, None]
-    return np.exp(together) * by_loser
 
 
 def line_law(z: Floats, noise: Noise, rate: float) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from shortlist.mechanisms.sets import negate
 from shortlist.sampling.sets import Switch, round_up
 from shortlist.scores import Scores
 from shortlist.utility import GuardedDistribution, Quality, quality_by, ranks_within
+from shortlist.utility.quadrature import legendre
 from shortlist.utility.race import OneshotDistribution, winner_probabilities
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ def winning(mass: Floats, loss: Floats, noise: Noise) -> tuple[float, Floats]:
     if noise == GUMBEL:
         total = float(np.logaddexp(0.0, log_sum(mass)))
         return -total, np.full(len(loss), -total)
-    end, survival = survival_of(mass, loss, _gauss()[0])
-    return log_integral(end, survival, _gauss()[1]), thin(loss, end, survival, *_gauss())
+    node, weight = legendre(NODES)
+    end, survival = survival_of(mass, loss, node)
+    return log_integral(end, survival, weight), thin(loss, end, survival, node, weight)
 
 
 def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
@@ -95,8 +97,8 @@ def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
     most = classes.rise[cells.row] + classes.fall[cells.last]
     # the classes left out have so little mass that p s is below 1e-9 for them: twice their mass bounds their hazard
     upper = np.append(cells.upper, left_out + math.log(2.0))
-    end, survival = survival_of(upper, np.append(least, math.inf), _gauss()[0])
-    low = log_integral(end, survival, _gauss()[1])
+    end, survival = survival_of(upper, np.append(least, math.inf), legendre(NODES)[0])
+    low = log_integral(end, survival, legendre(NODES)[1])
     end, survival = survival_of(cells.lower, most, _radau()[0])
     return _widen(low, log_integral(end, survival, _radau()[1]))
 
@@ -114,15 +116,8 @@ def cover(classes: Classes, cuts: tuple[int, ...]) -> tuple[Cells, float]:
 
 
 @cache
-def _gauss() -> tuple[Floats, Floats]:
-    """Nodes and weights on [0, 1]."""
-    node, weight = np.polynomial.legendre.leggauss(NODES)
-    return (node + 1.0) / 2.0, weight / 2.0
-
-
-@cache
 def _radau() -> tuple[Floats, Floats]:
-    """The same with a node at 0: those of (P_{n-1} + P_n) / (1 + x)."""
+    """Nodes and weights on [0, 1], one node at 0: those of (P_{n-1} + P_n) / (1 + x)."""
     from scipy.special import eval_legendre, roots_jacobi
 
     inner = roots_jacobi(NODES - 1, 0.0, 1.0)[0]
@@ -430,7 +425,9 @@ def chances_with_guard(classes: Classes, v: float, a: float, cuts: tuple[int, ..
     mass = 0.5 * (cells.lower + cells.upper)
     loss = classes.rise[cells.row] + 0.5 * (classes.fall[cells.first] + classes.fall[cells.last])
     end, _ = survival_of(mass, loss, np.zeros(1))
-    node, weight = _log_panels(min(end, -v))
+    node, weight = np.polynomial.legendre.leggauss(8)
+    middles = min(end, -v) - 0.5 - np.arange(PANELS)
+    node, weight = (middles[:, None] + node / 2).ravel(), np.tile(weight / 2, PANELS)  # over ln s
     _, survival = survival_of(mass, loss, np.exp(node - end))
     still_out = survival + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
     top = log_integral(end, still_out, weight * np.exp(node - end))
@@ -438,20 +435,6 @@ def chances_with_guard(classes: Classes, v: float, a: float, cuts: tuple[int, ..
     guard = max(0.0, 1.0 - math.exp(top) - float(np.exp(cell).sum()))
     # a subset left out wins before the integrals end, with p s far below 1: at most with twice its mass times that end
     return Chances(classes, cells, cell, top, math.exp(min(left_out + end, -1.0) + math.log(2.0))), guard
-
-
-def chances_with_switch(classes: Classes, log_odds: float, cuts: tuple[int, ...] = ()) -> tuple[Chances, float]:
-    """(the law of the class that wins under Gumbel noise where canonical is chosen, the chance of one-shot)."""
-    law, log_chance = chances(classes, GUMBEL, cuts), -float(np.logaddexp(0.0, -log_odds))
-    chosen = replace(law, cell=law.cell + log_chance, top=law.top + log_chance)
-    return chosen, math.exp(-float(np.logaddexp(0.0, log_odds)))
-
-
-def _log_panels(end: float) -> tuple[Floats, Floats]:
-    """Gauss nodes and weights for an integral over ln s up to `end`."""
-    node, weight = np.polynomial.legendre.leggauss(8)
-    middles = end - 0.5 - np.arange(PANELS)
-    return (middles[:, None] + node / 2).ravel(), np.tile(weight / 2, PANELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,11 +496,13 @@ def guarded_set(run: GuardedRace, size: int) -> GuardedDistribution:
         rate = picked.inner + picked.outer
         k = len(run.finite) - picked.k
         ranking = rank_scores(negate(run.finite), k, rate, picked.outer / rate, gap_aware=True)
-    classes, cuts = ranking.classes(), cuts_of(ranking)
+    classes, cuts, middle = ranking.classes(), cuts_of(ranking), (guard.low + guard.high) / 2
     if isinstance(guard, Switch):
-        law, chance = chances_with_switch(classes, (guard.low + guard.high) / 2, cuts)
+        law, log_chance = chances(classes, GUMBEL, cuts), -float(np.logaddexp(0.0, -middle))
+        law = replace(law, cell=law.cell + log_chance, top=law.top + log_chance)
+        chance = math.exp(-float(np.logaddexp(0.0, middle)))
     else:
-        law, chance = chances_with_guard(classes, (guard.low + guard.high) / 2, float(guard.a), cuts)
+        law, chance = chances_with_guard(classes, middle, float(guard.a), cuts)
 
     def one_shot() -> OneshotDistribution | Leftovers:
         gone = OneshotDistribution.of(run.finite, picked.k, fallback.scale, fallback.noise)

@@ -15,7 +15,7 @@ from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.exact.noise import GUMBEL
 from shortlist.exact.reals import to_float
 from shortlist.exact.subsets import log_choose
-from shortlist.exact.thresholds import canonical_offset, dummies
+from shortlist.exact.thresholds import dummies
 from shortlist.mechanisms.base import listing
 from shortlist.scores import Scores
 from shortlist.utility import Quality, quality_by, ranks_within
@@ -86,7 +86,12 @@ class BarredRace:
         """P[all of a true top k ring first] = n0 Int W e^{-W t} prod_{i<=k} (1 - e^{-w_i t}) dt, W the others' rate."""
         if len(self.log_rate) < self.k:
             return 0.0
-        first = _all_first(self.log_rate[: self.k], np.append(self.log_rate[self.k :], self.log_bar))
+        others = float(np.logaddexp.reduce(np.append(self.log_rate[self.k :], self.log_bar)))
+        v = np.arange(-CERTAIN, 4.5, STEP)  # ln of when the first of the others rings, in units of its mean
+        log_time = np.minimum(self.log_rate[: self.k, None] + (v - others), 40.0)
+        rung = np.log(-np.expm1(-np.exp(np.maximum(log_time, -30.0))))  # ln(1 - e^{-e^x})
+        ring = np.where(log_time < -30.0, log_time, rung).sum(axis=0)
+        first = min(1.0, float(np.exp(ring + v - np.exp(v)).sum()) * STEP)
         return min(1.0, first * math.exp(right_sets(self.log_rate, self.k)))
 
     def recall(self) -> float:
@@ -94,19 +99,6 @@ class BarredRace:
         if not len(self.log_rate):
             return 0.0
         return min(1.0, _correct(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
-
-
-def _all_first(log_winners: Floats, log_others: Floats) -> float:
-    """P[every winner rings before any other]: the others ring at an exponential time of their total rate."""
-    v = np.arange(-CERTAIN, 4.5, STEP)
-    ring = _log_rung(log_winners[:, None] + (v - float(np.logaddexp.reduce(log_others)))).sum(axis=0)
-    return min(1.0, float(np.exp(ring + v - np.exp(v)).sum()) * STEP)
-
-
-def _log_rung(log_time: Floats) -> Floats:
-    """ln(1 - e^{-e^x})"""
-    x = np.minimum(log_time, 40.0)
-    return np.where(x < -30.0, x, np.log(-np.expm1(-np.exp(np.maximum(x, -30.0)))))
 
 
 def _correct(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
@@ -243,55 +235,6 @@ def classes_of(n: int, k: int, correct: int) -> Classes:
     return Classes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: float, limit: int, gamma: float) -> Quality:
-    """Sets of at most k listed labels, with weights e^{eps (g m(y) - (1 - g) M(y))}, summed class by class.
-
-    B = c + 1 + ln(N (1 - delta) / delta) / (g eps), N = sum_{j<=k} C(L, j), rounded up as the mechanism does it.
-    """
-    listed, c = working_list(counts, limit)
-    n = len(listed)
-    bar = c + 1 + float(canonical_offset(k, limit, Fraction(gamma) * Fraction(epsilon), Fraction(delta)))
-    sets = (classes_of if n * k <= KEPT else classes_of.__wrapped__)(n, k, correct_labels(listed, k))
-    above = np.append(np.maximum(listed, bar), bar)  # the largest count left out is that of rank h + 1, or the bar
-    last = np.append(bar, listed)[sets.t]
-    inside = np.where(sets.full, last, np.minimum(last, bar))
-    places = gamma * inside - (1 - gamma) * above[sets.h]
-    with np.errstate(over="ignore"):  # far below is below
-        logs = epsilon * (places - places.max()) + sets.number
-    some = np.flatnonzero(logs > logs.max() - NONE)
-    chances = np.exp(logs[some] - logs.max())
-    log_total = float(logs.max()) + math.log(float(chances.sum()))
-    chances /= chances.sum()
-    top = math.exp(min(float(logs[k]) - log_total + right_sets(listed, k), 0.0)) if n >= k else 0.0
-    pairs = ranks_within(np.sort(counts)[::-1], k)
-
-    def within(head: int, reach: int) -> float:
-        return min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
-
-    recall = min(1.0, float((chances * sets.right[some]).sum()) / k)  # not @, which starts threads that wait busily
-    return quality_by(lambda: top, lambda: within(*pairs[0]), lambda: within(*pairs[1]), lambda: recall)
-
-
-def _set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
-    """P[each set of at most k listed labels], by their ranks from 0: weights e^{eps (g m(y) - (1 - g) M(y))}.
-
-    M is the largest count left out, the bar at least; m the smallest in the set, and the bar at most if it has room.
-    """
-    n = len(listed)
-    if sum(math.comb(n, size) for size in range(min(k, n) + 1)) > MOST_SETS:
-        raise ValueError(f"there are more than {MOST_SETS:,} sets; ask for quality instead")
-    sets = [ranks for size in range(min(k, n) + 1) for ranks in combinations(range(n), size)]
-    logs = []
-    for ranks in sets:
-        first_out = next((i for i in range(n) if i >= len(ranks) or ranks[i] != i), n)
-        smallest = float(listed[ranks[-1]]) if ranks else bar
-        inside = smallest if len(ranks) == k else min(smallest, bar)
-        outside = max(float(listed[first_out]), bar) if first_out < n else bar
-        logs.append(epsilon * (gamma * inside - (1 - gamma) * outside))
-    chances = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
-    return dict(zip(sets, chances.tolist(), strict=True))
-
-
 def _tables(n: int, k: int) -> tuple[Floats, Floats]:
     """(ln C(m, r), ln sum_{i<=r} C(m, i)) for m = 0..n, r = 0..k."""
     m, r = np.arange(n + 1)[:, None], np.arange(k + 1)[None, :]
@@ -363,10 +306,25 @@ class SetDistribution:
     scores: Scores
 
     def sets(self) -> dict[tuple[int, ...], float]:
-        one, limit, counts = self.mechanism, self.mechanism._limit, self.scores.values
-        listed, c = working_list(counts, limit)
-        sets = _set_chances(listed, c + 1 + float(one.offset), one.k, one._round, float(one.gamma))
-        return _by_position(listing(counts, limit).positions, sets)
+        """P[each set], by positions: weights e^{eps (g m(y) - (1 - g) M(y))}.
+
+        M is the largest count left out, the bar at least; m the smallest in it, and the bar at most if it has room.
+        """
+        listed, bar = self._listed()
+        n, k, gamma = len(listed), self.mechanism.k, float(self.mechanism.gamma)
+        if sum(math.comb(n, size) for size in range(min(k, n) + 1)) > MOST_SETS:
+            raise ValueError(f"there are more than {MOST_SETS:,} sets; ask for quality instead")
+        sets = [ranks for size in range(min(k, n) + 1) for ranks in combinations(range(n), size)]
+        logs = []
+        for ranks in sets:
+            first_out = next((i for i in range(n) if i >= len(ranks) or ranks[i] != i), n)
+            smallest = float(listed[ranks[-1]]) if ranks else bar
+            inside = smallest if len(ranks) == k else min(smallest, bar)
+            outside = max(float(listed[first_out]), bar) if first_out < n else bar
+            logs.append(self.mechanism._round * (gamma * inside - (1 - gamma) * outside))
+        chances = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
+        positions = listing(self.scores.values, self.mechanism._limit).positions
+        return _by_position(positions, dict(zip(sets, chances.tolist(), strict=True)))
 
     def success(self) -> float:
         return self.quality().top
@@ -375,8 +333,33 @@ class SetDistribution:
         return self.quality().recall
 
     def quality(self) -> Quality:
-        one, counts = self.mechanism, self.scores.values
-        return canonical_limited_domain(counts, one.k, one._round, one.guarantee.delta, one._limit, float(one.gamma))
+        """The weights of all sets, summed class by class."""
+        listed, bar = self._listed()
+        n, k, gamma = len(listed), self.mechanism.k, float(self.mechanism.gamma)
+        sets = (classes_of if n * k <= KEPT else classes_of.__wrapped__)(n, k, correct_labels(listed, k))
+        above = np.append(np.maximum(listed, bar), bar)  # the largest count left out is that of rank h + 1, or the bar
+        last = np.append(bar, listed)[sets.t]
+        inside = np.where(sets.full, last, np.minimum(last, bar))
+        places = gamma * inside - (1 - gamma) * above[sets.h]
+        with np.errstate(over="ignore"):  # far below is below
+            logs = self.mechanism._round * (places - places.max()) + sets.number
+        some = np.flatnonzero(logs > logs.max() - NONE)
+        chances = np.exp(logs[some] - logs.max())
+        log_total = float(logs.max()) + math.log(float(chances.sum()))
+        chances /= chances.sum()
+        top = math.exp(min(float(logs[k]) - log_total + right_sets(listed, k), 0.0)) if n >= k else 0.0
+        pairs = ranks_within(np.sort(self.scores.values)[::-1], k)
+
+        def within(head: int, reach: int) -> float:
+            return min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
+
+        recall = min(1.0, float((chances * sets.right[some]).sum()) / k)  # not @, which starts threads that wait busily
+        return quality_by(lambda: top, lambda: within(*pairs[0]), lambda: within(*pairs[1]), lambda: recall)
+
+    def _listed(self) -> tuple[Floats, float]:
+        """(the counts of the working list, where the bar stands)."""
+        listed, c = working_list(self.scores.values, self.mechanism._limit)
+        return listed, c + 1 + float(self.mechanism.offset)
 
 
 def list_distribution(mechanism: LimitedDomainTopK, scores: Scores) -> ListDistribution:

@@ -64,8 +64,6 @@ class Entry:
     """Whether a number that is added to all scores changes its distribution."""
     relabelled: bool = False
     """Whether outcomes are (sorted set, something else), so that one order of the scores is enough for all."""
-    one_by_one: bool = False
-    """Whether its draws take tens of microseconds each, one after the other: then jobs are smaller."""
     ranks: bool = False
     """Whether its numbers are ranks and not positions of candidates."""
     at_threshold: bool = False

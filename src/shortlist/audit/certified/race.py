@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -24,17 +24,14 @@ if TYPE_CHECKING:
 
 
 def noisy_max_law(mechanism: NoisyMax, scores: Scores) -> Law:
-    """{(winner,): chance}: one-shot top-k of one; with a prior, weights times powers of e."""
-    if mechanism.prior is not None:
-        return _weighted(mechanism, scores)
-    return Law(ordered_law(scores.values.tolist(), 1, noise_name(mechanism.noise), mechanism._scale(scores)))
-
-
-def _weighted(mechanism: NoisyMax, scores: Scores) -> Law:
-    """P[i] = w_i e^(x_i / scale) / sum; nothing of a candidate at -inf."""
-    scale, prior = rational(mechanism._scale(scores)), mechanism.prior or ()
-    places = [None if x == -float("inf") else rational(x) / scale for x in scores.values.tolist()]
-    shares = [arb(0) if s is None else arb(rational(w)) * power(s) for w, s in zip(prior, places, strict=True)]
+    """{(winner,): chance}: one-shot top-k of one; with a prior w_i e^(x_i / scale) / sum, none at -inf."""
+    x, scale = scores.values.tolist(), mechanism._scale(scores)
+    if mechanism.prior is None:
+        return Law(ordered_law(x, 1, noise_name(mechanism.noise), scale))
+    shares = [
+        arb(0) if one == -math.inf else arb(rational(weight)) * power(rational(one) / rational(scale))
+        for weight, one in zip(mechanism.prior, x, strict=True)
+    ]
     whole = add(shares)
     return Law({(i,): share / whole for i, share in enumerate(shares)})
 
@@ -175,7 +172,7 @@ def _order(clocks: Pairs, k: int, times: int) -> _Order:
     rates, kinds, p, q = [], Counter[int](), arb(1), arb(1)
     for j, (x, y) in enumerate(clocks[:k]):
         running = [one for one, _ in clocks[j:]], [two for _, two in clocks[j:]]
-        here, there = map(_rate, running)
+        here, there = (add(power(rational(one)) for one in side) for side in running)
         p, q = p * power(rational(x)) / here, q * power(rational(y)) / there
         rates.append((here, there))
         if sorted(running[0]) != sorted(running[1]):
@@ -183,10 +180,6 @@ def _order(clocks: Pairs, k: int, times: int) -> _Order:
     means = [(rates[j][1] / rates[j][0] - 1, n) for j, n in kinds.items()]
     others = [(1 - rates[j][0] / rates[j][1], n) for j, n in kinds.items()]
     return _Order(times, clocks[:k], rates, means, others, p, q)
-
-
-def _rate(exponents: Iterable[Fraction]) -> arb:
-    return add(power(rational(one)) for one in exponents)
 
 
 def _proportional(some: Pairs, others: Pairs) -> bool:
@@ -345,7 +338,7 @@ ENTRIES = (
     ),
     Entry("TopKWithGaps", gaps_law, ("gaps",)),
     Entry("MeasuredTopK", law_of_measured_top_k, examples={"measured": {}}, sees_level=True),
-    Entry("MeasuredSet", law_of_measured_set, ("measured-set",), sees_level=True, one_by_one=True),
+    Entry("MeasuredSet", law_of_measured_set, ("measured-set",), sees_level=True),
     Entry(
         "ExponentialWithGap",
         exponential_gap_law,

@@ -209,16 +209,12 @@ def law_of_guarded_list(mechanism: GuardedListTopK, scores: Scores) -> Law:
         won = [(1 - left) * p for p in choice_law(exponents, "gumbel")]
     else:
         crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
-        guard = _heaviest(x, k, rate, _least_held(k)) + arb(rational(_tau(crowd)))
+        tau = 2 + Fraction(_floor(8 * crowd.max(arb(1)).log()), 16)
+        rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)  # lists that hold less: junk
+        guard = _heaviest(x, k, rate, ceil(rho * k)) + arb(rational(tau))
         won, left = base.choice_with_guard(exponents, guard, Fraction(1, 100))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(lost, won, strict=True)}
     return Law(chances | {(y, "one-shot"): left * p for y, p in after.items()})
-
-
-def _least_held(k: int) -> int:
-    """A list of ranks that holds fewer of the k best is junk, but under zCDP (Definition 191)."""
-    rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
-    return ceil(rho * k)
 
 
 def _heaviest(x: Sequence[float], k: int, rate: Fraction, held: int) -> arb:
@@ -237,26 +233,16 @@ def _heaviest(x: Sequence[float], k: int, rate: Fraction, held: int) -> arb:
     return heaviest
 
 
-def _tau(crowd: arb) -> Fraction:
-    """2 + floor(8 ln H) / 16, H at least 1."""
-    return 2 + Fraction(_floor(8 * crowd.max(arb(1)).log()), 16)
-
-
 def _floor(value: arb) -> int:
     whole = value.floor().unique_fmpz()
     assert whole is not None, "a constant of the guard needs more precision"
     return int(whole)
 
 
-def _twice(mechanism: Any) -> int:
-    """How many scores an audit tries: with fewer there is no guard."""
-    return 2 * mechanism.k
-
-
 ENTRIES = (
-    Entry("JointTopK", joint_law, ("joint",), one_by_one=True),
-    Entry("CanonicalTopK", canonical_law, ("canonical",), one_by_one=True),
-    Entry("GuardedTopK", law_of_guarded_set, ("guarded",), relabelled=True, one_by_one=True, k=3, size=_twice),
-    Entry("OrderedCanonicalTopK", ordered_canonical_law, ("ordered-canonical",), one_by_one=True),
-    Entry("GuardedListTopK", law_of_guarded_list, ("guarded-list",), one_by_one=True, k=2, size=_twice),
+    Entry("JointTopK", joint_law, ("joint",)),
+    Entry("CanonicalTopK", canonical_law, ("canonical",)),
+    Entry("GuardedTopK", law_of_guarded_set, ("guarded",), relabelled=True, k=3, size=lambda one: 2 * one.k),
+    Entry("OrderedCanonicalTopK", ordered_canonical_law, ("ordered-canonical",)),
+    Entry("GuardedListTopK", law_of_guarded_list, ("guarded-list",), k=2, size=lambda one: 2 * one.k),
 )

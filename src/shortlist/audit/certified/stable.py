@@ -124,7 +124,9 @@ def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
     ranking = [*sorted(counts, reverse=True), 0]
     gaps = [ranking[j] - ranking[j + 1] for j in range(len(counts))]
     if pate.k is None:
-        ranks = dict(enumerate(_rank_chances([gap / pate._scale for gap in gaps], pate.sigma_1)))
+        noise = "gumbel" if pate.sigma_1 is None else "gaussian"
+        won = ordered_law([gap / pate._scale for gap in gaps], 1, noise, 1)
+        ranks = {j: chance for (j,), chance in won.items()}
     else:
         ranks = {pate.k - 1: arb(1)}
     outcomes: list[tuple[Any, arb]] = []
@@ -134,12 +136,6 @@ def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
         if gaps[j]:
             outcomes.append((tuple(i for i, count in enumerate(counts) if count >= ranking[j]), chance * success))
     return Law(gather(outcomes))
-
-
-def _rank_chances(exponents: list[Fraction], sigma: float | None) -> list[arb]:
-    if sigma is None:
-        return choice_law(exponents, "gumbel")
-    return list(ordered_law(exponents, 1, "gaussian", 1).values())
 
 
 def class_law(pate: PATE, counts: Sequence[int]) -> Law:
@@ -209,7 +205,6 @@ ENTRIES = (
         },
         inputs="line",
         sees_level=True,
-        one_by_one=True,
         size=lambda mechanism: 3,
     ),
     Entry("PATE", class_law, inputs="votes"),

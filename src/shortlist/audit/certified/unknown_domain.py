@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -32,8 +33,15 @@ def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
     there, c = working_list(counts, mechanism.limit)
     bar = c + 1 + offset
     if base.noise_name(mechanism.noise) == "gumbel":
-        weights = [power(rational(rate * counts[i])) for i in there]
-        return Law(_peel(there, weights, many * power(rational(rate * bar)), mechanism.k))
+        weights, rung = [power(rational(rate * counts[i])) for i in there], many * power(rational(rate * bar))
+        law: dict[Any, arb] = {}
+        for n in range(min(mechanism.k, len(there)) + 1):
+            for order in permutations(range(len(there)), n):
+                rests = [rung + add(w for j, w in enumerate(weights) if j not in order[:m]) for m in range(n + 1)]
+                chance = prod((weights[i] / rest for i, rest in zip(order, rests, strict=False)), start=arb(1))
+                ended = n < mechanism.k
+                law[tuple(there[i] for i in order), ended] = chance * rung / rests[-1] if ended else chance
+        return Law(law)
     k = min(mechanism.k, len(there) + 1)
     lists = []
     for order, chance in base.ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
@@ -41,18 +49,6 @@ def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
         cut = order[: order.index(len(there))] if len(there) in order else order
         lists.append(((tuple(there[i] for i in cut), ended), chance))
     return Law(gather(lists))
-
-
-def _peel(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, arb]:
-    law: dict[Any, arb] = {}
-    for n in range(min(k, len(there)) + 1):
-        for order in permutations(range(len(there)), n):
-            rests = [bar + add(w for j, w in enumerate(weights) if j not in order[:place]) for place in range(n + 1)]
-            chance = arb(1)
-            for i, rest in zip(order, rests, strict=False):
-                chance *= weights[i] / rest
-            law[tuple(there[i] for i in order), n < k] = chance * bar / rests[-1] if n < k else chance
-    return law
 
 
 def sets_law(mechanism: CanonicalLimitedDomain, counts: Sequence[int]) -> Law:
@@ -86,7 +82,8 @@ def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
     if coin is None:
         parts = [(arb(1), [_gaussian(mechanism, count) for count in counts])]
     else:
-        share = _coin_chance(coin)
+        here, less = (_masses(coin.epsilon, reach)[reach] for reach in (coin.reach, coin.reach - 1))
+        share = (arb(rational(coin.delta)) - here) / (less - here)  # the end of the noise has chance delta on average
         parts = [
             (chance, [_geometric(coin, reach, count) for count in counts])
             for reach, chance in ((coin.reach, 1 - share), (coin.reach - 1, share))
@@ -138,12 +135,6 @@ def _masses(epsilon: Fraction, reach: int) -> dict[int, arb]:
     weights = {x: (-arb(rational(epsilon)) * abs(x)).exp() for x in range(-reach, reach + 1)}
     whole = add(weights.values())
     return {x: weight / whole for x, weight in weights.items()}
-
-
-def _coin_chance(coin: Any) -> arb:
-    """lam, by which the end of the noise has chance delta on average."""
-    here, less = (_masses(coin.epsilon, reach)[reach] for reach in (coin.reach, coin.reach - 1))
-    return (arb(rational(coin.delta)) - here) / (less - here)
 
 
 def both_law(mechanism: NamesChoice, counts: Sequence[int], weights: Sequence[int] | None = None) -> Law:
@@ -211,7 +202,6 @@ ENTRIES = (
         _of_counts(sets_law),
         ("canonical-limited-domain",),
         {"canonical-limited-domain": {}},
-        one_by_one=True,
         **NAMES,
     ),
     Entry(  # nobody may bring more labels than count
@@ -222,5 +212,5 @@ ENTRIES = (
         size=lambda mechanism: min(3, mechanism.most),
         **NAMES,
     ),
-    Entry("NamesChoice", _of_counts(both_law), ("names-choice",), {"names-choice": {}}, one_by_one=True, **NAMES),
+    Entry("NamesChoice", _of_counts(both_law), ("names-choice",), {"names-choice": {}}, **NAMES),
 )
