@@ -1,40 +1,16 @@
-(* Item 6: sequential composition (Theorem 24 (i)) and the pure filter (Theorem 37 for PureDP): an adversary chooses the next
-   mechanism AND its price from the transcript so far; a charge is admitted iff the exact sum of rationals stays within B. *)
+(* The filter of a ledger (Theorem 37), for budgets PureDP(B) and ZCDP(B) without deltas: an analyst chooses the next mechanism
+   AND its price from the transcript so far; a charge is admitted if and only if the exact sum of rationals stays within B. *)
 From Coq Require Import QArith Qreals.
-From Shortlist Require Import Base.
+From Shortlist Require Import Base Renyi Compose.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
-(* Theorem 24 (i): two rounds, the second chosen from the outcome of the first *)
-Definition seqcomp (T U : finType) (P : T -> R) (P2 : T -> U -> R) (o : T * U) := P o.1 * P2 o.1 o.2.
-Lemma seqcomp_distribution (T U : finType) (P : T -> R) (P2 : T -> U -> R) : distribution P -> (forall o, distribution (P2 o)) -> distribution (seqcomp P P2).
-Proof.
-move=> [p0 p1] L2; split=> [[o o2]|]; first by apply: Rmult_le_pos => //; case: (L2 o).
-rewrite /seqcomp -(pair_bigA _ (fun o o2 => P o * P2 o o2)) /= -p1; apply: eq_bigr => o _.
-by rewrite rsum_scale; case: (L2 o) => _ ->; ring.
-Qed.
-Lemma pointwise_comp e1 e2 p q p2 q2 : 0 <= p -> 0 <= q -> 0 <= p2 -> 0 <= q2 ->
-  p <= exp e1 * q -> p2 <= exp e2 * q2 -> p * p2 <= exp (e1 + e2) * (q * q2).
-Proof.
-move=> *; rewrite exp_plus; have -> : exp e1 * exp e2 * (q * q2) = (exp e1 * q) * (exp e2 * q2) by ring.
-exact: Rmult_le_compat.
-Qed.
-Theorem seqcomp_pure (T U : finType) e1 e2 (P Q : T -> R) (P2 Q2 : T -> U -> R) : distribution P -> distribution Q ->
-  (forall o, distribution (P2 o)) -> (forall o, distribution (Q2 o)) -> pureDP e1 P Q -> (forall o, pureDP e2 (P2 o) (Q2 o)) ->
-  pureDP (e1 + e2) (seqcomp P P2) (seqcomp Q Q2).
-Proof.
-move=> [p0 _] [q0 _] L2 M2 [h h'] H; split; apply: pointwise_pure => -[o o2]; apply: pointwise_comp => //=;
-  by [case: (L2 o) | case: (M2 o) | exact: pure_pointwise | case: (H o) => a b; exact: pure_pointwise].
-Qed.
-
-(* The filter *)
 Section Filter.
 Variable O : finType.
-(* what an adversary may ask: a price, and the distributions of the answer on the two neighbours *)
+(* what an analyst may ask: a price, and the distributions of the answer on the two neighbors *)
 Record question := Question { price : Q; dist0 : O -> R; dist1 : O -> R }.
-Definition honest (q : question) :=
-  [/\ (0 <= price q)%Q, distribution (dist0 q), distribution (dist1 q) & pureDP (Q2R (price q)) (dist0 q) (dist1 q)].
-Definition adversary := seq O -> option question. (* from the transcript, newest answer first; None: it stops *)
+Definition sound (q : question) := [/\ (0 <= price q)%Q, distribution (dist0 q) & distribution (dist1 q)].
+Definition adversary := seq O -> option question. (* from the transcript, newest answer first; None: nothing more is asked *)
 
 Variables (B : Q) (A : adversary) (no : O). (* the answer "no" stands for what is refused *)
 (* is this one admitted, given what was spent? *)
@@ -46,16 +22,17 @@ Fixpoint spent (h : seq O) : Q :=
 Definition refuse (o : O) : R := if o == no then 1 else 0.
 Definition answer (side : bool) (h : seq O) (o : O) : R :=
   if A h is Some q then if admitted (spent h) q then (if side then dist1 q o else dist0 q o) else refuse o else refuse o.
-Fixpoint transcript (side : bool) (h : seq O) : R := if h is o :: h' then transcript side h' * answer side h' o else 1.
+(* the probability of a transcript, on either neighbor *)
+Definition transcript (side : bool) (h : seq O) : R := chain (answer side) h.
 
 Hypothesis B0 : (0 <= B)%Q.
-Hypothesis A_honest : forall h q, A h = Some q -> honest q.
+Hypothesis A_sound : forall h q, A h = Some q -> sound q.
 
 (* the sum never exceeds the budget, on every transcript *)
 Theorem spent_within h : (0 <= spent h)%Q /\ (spent h <= B)%Q.
 Proof.
 elim: h => [|o h [IH0 IH]] /=; first by split=> //; exact: Qle_refl.
-case Ah: (A h) => [q|//]; case ad: (admitted _ q) => //; have [p0 _ _ _] := A_honest Ah.
+case Ah: (A h) => [q|//]; case ad: (admitted _ q) => //; have [p0 _ _] := A_sound Ah.
 split; last exact: Qle_bool_imp_le.
 exact: (Qplus_le_compat 0 _ 0 _ IH0 p0).
 Qed.
@@ -67,44 +44,109 @@ Qed.
 Lemma answer_distribution side h : distribution (answer side h).
 Proof.
 rewrite /answer; case Ah: (A h) => [q|]; last exact: refuse_distribution.
-by case: (admitted _ q); [have [_ l0 l1 _] := A_honest Ah; case: side | exact: refuse_distribution].
+by case: (admitted _ q); [have [_ l0 l1] := A_sound Ah; case: side | exact: refuse_distribution].
 Qed.
-Lemma transcript_ge0 side h : 0 <= transcript side h.
-Proof. by elim: h => [|o h IH] /=; [lra | apply: Rmult_le_pos => //; case: (answer_distribution side h)]. Qed.
+Lemma transcript_distribution side n : distribution (fun h : n.-tuple O => transcript side h).
+Proof. exact: chain_distribution (answer_distribution side). Qed.
+(* what the next answer costs: its price, or nothing where it is refused *)
+Definition cost h : R := if A h is Some q then if admitted (spent h) q then Q2R (price q) else 0 else 0.
+Lemma spent_next o h : Q2R (spent (o :: h)) = Q2R (spent h) + cost h.
+Proof.
+rewrite /= /cost; case: (A h) => [q|]; last by ring.
+by case: (admitted _ q); [exact: Qreals.Q2R_plus | ring].
+Qed.
+Lemma within h : Q2R (spent h) <= Q2R B.
+Proof. by apply: Qreals.Qle_Rle; case: (spent_within h). Qed.
+
+(* PureDP *)
+Section Pure.
+Hypothesis A_pure : forall h q, A h = Some q -> pureDP (Q2R (price q)) (dist0 q) (dist1 q).
+Lemma answer_pure side h : pure (cost h) (answer side h) (answer (~~ side) h).
+Proof.
+have same : pure 0 refuse refuse by apply: pointwise_pure => o; rewrite exp_0; lra.
+rewrite /answer /cost; case Ah: (A h) => [q|]; last by case: side.
+by case: (admitted _ q) => //; have [h01 h10] := A_pure Ah; case: side.
+Qed.
 Lemma transcript_spent side h : transcript side h <= exp (Q2R (spent h)) * transcript (~~ side) h.
 Proof.
-elim: h => [|o h IH] /=; first by rewrite RMicromega.Q2R_0 exp_0; lra.
-have step e : answer side h o <= exp e * answer (~~ side) h o ->
-    transcript side h * answer side h o <= exp (Q2R (spent h) + e) * (transcript (~~ side) h * answer (~~ side) h o).
-  move=> he; apply: pointwise_comp => //; try exact: transcript_ge0.
-  - by case: (answer_distribution side h).
-  - by case: (answer_distribution (~~ side) h).
-have same : answer side h o = answer (~~ side) h o ->
-    transcript side h * answer side h o <= exp (Q2R (spent h)) * (transcript (~~ side) h * answer (~~ side) h o).
-  by move=> e; rewrite -(Rplus_0_r (Q2R _)); apply: step; rewrite e exp_0; lra.
-rewrite /answer in step same *; case Ah: (A h) step same => [q|] step same; last exact: same.
-case ad: (admitted _ q) step same => step same; last exact: same.
-rewrite Qreals.Q2R_plus; apply: step.
-have [_ _ _ [h01 h10]] := A_honest Ah; case: side {same IH} => /=; exact: pure_pointwise.
+elim: h => [|o h IH]; first by rewrite /transcript /= RMicromega.Q2R_0 exp_0; lra.
+rewrite spent_next /transcript /=; apply: pointwise_comp => //.
+- exact: chain_ge0 (answer_distribution side).
+- exact: chain_ge0 (answer_distribution (~~ side)).
+- by case: (answer_distribution side h).
+- by case: (answer_distribution (~~ side) h).
+- exact: pure_pointwise (answer_pure side h) o.
 Qed.
-Theorem filter_pointwise side h : transcript side h <= exp (Q2R B) * transcript (~~ side) h.
+Theorem filter_pure n :
+  pureDP (Q2R B) (fun h : n.-tuple O => transcript false h) (fun h : n.-tuple O => transcript true h).
 Proof.
-apply: Rle_trans (transcript_spent side h) _; apply: Rmult_le_compat_r; first exact: transcript_ge0.
-by apply: exp_le; apply: Qreals.Qle_Rle; case: (spent_within h).
+have half side (h : n.-tuple O) : transcript side h <= exp (Q2R B) * transcript (~~ side) h.
+  apply: Rle_trans (transcript_spent side h) _; apply: Rmult_le_compat_r; last exact: exp_le (within h).
+  exact: chain_ge0 (answer_distribution (~~ side)).
+by split; apply: pointwise_pure => h; exact: half.
 Qed.
-(* transcripts of n answers: a distribution on a finite set, and B-DP *)
-Lemma transcript_distribution side n : distribution (fun h : n.-tuple O => transcript side h).
+End Pure.
+
+(* ZCDP *)
+Section Zcdp.
+Hypothesis A_zcdp : forall h q, A h = Some q -> zcdp (Q2R (price q)) (dist0 q) (dist1 q).
+Lemma answer_renyi side h a : 1 < a -> renyi a (a * cost h) (answer side h) (answer (~~ side) h).
 Proof.
-split=> [h|]; first exact: transcript_ge0.
-elim: n => [|n IH].
-  by rewrite (big_pred1 [tuple]) //= => h; rewrite [h]tuple0 /pred1 /=; apply/esym/eqP.
-rewrite (reindex (fun p : n.-tuple O * O => [tuple of p.2 :: p.1])) /=; last first.
-  exists (fun h : n.+1.-tuple O => ([tuple of behead h] : n.-tuple O, thead h)) => [[t o] _|h _] /=.
-    by congr (_, _); apply: val_inj.
-  by apply: val_inj; rewrite /= [in RHS](tuple_eta h).
-rewrite -(pair_bigA _ (fun (t : n.-tuple O) o => transcript side t * answer side t o)) /= -IH.
-by apply: eq_bigr => t _; rewrite rsum_scale; case: (answer_distribution side t) => _ ->; ring.
+move=> a1; have same : renyi a (a * 0) refuse refuse by rewrite Rmult_0_r; exact: renyi_same refuse_distribution.
+rewrite /answer /cost; case Ah: (A h) => [q|]; last by case: side.
+by case: (admitted _ q) => //; have [h01 h10] := A_zcdp Ah; case: side => /=; [exact: h10 | exact: h01].
 Qed.
-Theorem filter_pure n : pureDP (Q2R B) (fun h : n.-tuple O => transcript false h) (fun h => transcript true h).
-Proof. by split; apply: pointwise_pure => h; exact: filter_pointwise. Qed.
+Let dom side : forall h, transcript (~~ side) h = 0 -> transcript side h = 0.
+Proof.
+apply: chain_dominated; try exact: answer_distribution.
+by move=> h; have [d _] := @answer_renyi side h 2 ltac:(lra).
+Qed.
+(* the supermartingale of the proof: e^((a-1) L - a (a-1) spent) has a mean of at most 1 *)
+Lemma supermartingale side a n : 1 < a -> \big[Rplus/0]_(h : n.-tuple O)
+  (transcript side h * exp ((a - 1) * ln (transcript side h / transcript (~~ side) h))
+   * exp (- ((a - 1) * (a * Q2R (spent h))))) <= 1.
+Proof.
+move=> a1; elim: n => [|n IH].
+  rewrite (sum_empty (fun h => transcript side h * exp ((a - 1) * ln (transcript side h / transcript (~~ side) h))
+     * exp (- ((a - 1) * (a * Q2R (spent h)))))) /transcript /=.
+  by rewrite RMicromega.Q2R_0 /Rdiv Rinv_1 Rmult_1_r ln_1 !Rmult_0_r Ropp_0 exp_0; lra.
+rewrite (sum_histories _ (fun h => transcript side h * exp ((a - 1) * ln (transcript side h / transcript (~~ side) h))
+     * exp (- ((a - 1) * (a * Q2R (spent h)))))).
+apply: Rle_trans IH; apply: rsum_le => t _.
+have p0 := chain_ge0 (val t) (answer_distribution side).
+have q0 := chain_ge0 (val t) (answer_distribution (~~ side)).
+set c := exp (- ((a - 1) * (a * (Q2R (spent t) + cost t)))).
+have e : \rsum_o (transcript side (o :: t) * exp ((a - 1) * ln (transcript side (o :: t) / transcript (~~ side) (o :: t)))
+            * exp (- ((a - 1) * (a * Q2R (spent (o :: t)))))) =
+         transcript side t * exp ((a - 1) * ln (transcript side t / transcript (~~ side) t))
+            * moment a (answer side t) (answer (~~ side) t) * c.
+  rewrite -moment_step //; [|exact: dom|exact: answer_distribution|exact: answer_distribution|].
+    by rewrite big_distrl /=; apply: eq_bigr => o _; rewrite spent_next.
+  by have [] := @answer_renyi side t a a1.
+rewrite e Rmult_assoc; apply: Rmult_le_compat_l.
+  by apply: Rmult_le_pos; [exact: p0 | exact/Rlt_le/exp_pos].
+have [_ m] := @answer_renyi side t a a1.
+apply: Rle_trans (Rmult_le_compat_r _ _ _ (Rlt_le _ _ (exp_pos _)) m) _.
+by rewrite /c -exp_plus; apply: exp_le; lra.
+Qed.
+Theorem filter_zcdp n :
+  zcdp (Q2R B) (fun h : n.-tuple O => transcript false h) (fun h : n.-tuple O => transcript true h).
+Proof.
+have half side a : 1 < a ->
+    renyi a (a * Q2R B) (fun h : n.-tuple O => transcript side h) (fun h : n.-tuple O => transcript (~~ side) h).
+  move=> a1; split; first by move=> h; exact: dom.
+  have s := @supermartingale side a n a1; rewrite -[X in _ <= X]Rmult_1_r.
+  apply: Rle_trans (Rmult_le_compat_l _ _ _ (Rlt_le _ _ (exp_pos _)) s).
+  rewrite /moment -rsum_scale; apply: rsum_le => h _; rewrite /loss.
+  set m := transcript side h * _; have m0 : 0 <= m.
+    by apply: Rmult_le_pos; [exact: chain_ge0 (answer_distribution side) | exact/Rlt_le/exp_pos].
+  have -> : exp ((a - 1) * (a * Q2R B)) * (m * exp (- ((a - 1) * (a * Q2R (spent h))))) =
+            m * (exp ((a - 1) * (a * Q2R B)) * exp (- ((a - 1) * (a * Q2R (spent h))))) by ring.
+  rewrite -{1}(Rmult_1_r m); apply: Rmult_le_compat_l => //; rewrite -exp_plus -[X in X <= _]exp_0; apply: exp_le.
+  have h1 : a * Q2R (spent h) <= a * Q2R B by apply: Rmult_le_compat_l; [lra | exact: within].
+  have h2 : (a - 1) * (a * Q2R (spent h)) <= (a - 1) * (a * Q2R B) by apply: Rmult_le_compat_l; lra.
+  lra.
+by split=> a a1; exact: half.
+Qed.
+End Zcdp.
 End Filter.

@@ -1,6 +1,6 @@
 (* What may be done with a release: post-processing, with or without coins of its own (any function of the output keeps what the
-   output keeps), and Theorem 230 for pure budgets: releases of groups that do not share users. *)
-From Shortlist Require Import Base.
+   output keeps), and Theorem 230 for pure budgets and for zCDP: all groups together cost what the groups of one user cost. *)
+From Shortlist Require Import Base Noise Renyi.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
@@ -82,4 +82,140 @@ rewrite -big_mkcond big_const; have -> : iter #|A| (Rplus eps) 0 = INR #|A| * ep
   by elim: #|A| => [|n IH]; [rewrite /=; ring | rewrite iterS IH S_INR; ring].
 by apply: Rmult_le_compat_r => //; apply: le_INR; exact/leP.
 Qed.
+
+(* zCDP: the moment of a product is the product of the moments *)
+Lemma product_zero P (f : {ffun G -> O}) : product P f = 0 -> exists g, P g (f g) = 0.
+Proof.
+move=> z; apply: Classical_Prop.NNPP => none; move: z; rewrite /product.
+suff : \big[Rmult/1]_g P g (f g) <> 0 by [].
+elim/big_ind: _ => [|x y x0 y0|g _]; [lra | exact: Rmult_integral_contrapositive_currified |].
+by move=> e; apply: none; exists g.
+Qed.
+Lemma product_moment a P Q : (forall g, distribution (P g)) -> (forall g, distribution (Q g)) ->
+  (forall g, dominated (P g) (Q g)) -> moment a (product P) (product Q) = \big[Rmult/1]_g moment a (P g) (Q g).
+Proof.
+move=> DP DQ D; rewrite /moment (bigA_distr_bigA (fun g o => P g o * exp ((a - 1) * loss (P g) (Q g) o))) /=.
+apply: eq_bigr => f _; rewrite big_split /=.
+case: (Req_dec (product P f) 0) => [z|nz]; first by rewrite -/(product P f) z; ring.
+congr (_ * _).
+have pos g : 0 < P g (f g) /\ 0 < Q g (f g).
+  have pn : P g (f g) <> 0 by move=> z; case: nz; rewrite /product (bigD1 g) //= z; ring.
+  split; first by case: (DP g) => p _; have := p (f g); lra.
+  by case: (DQ g) => q _; have := q (f g); case=> // e; case: pn; apply: D.
+have ln_prod (F : G -> R) : (forall g, 0 < F g) -> ln (\big[Rmult/1]_g F g) = \rsum_g ln (F g).
+  move=> F0; suff [_ ->] : 0 < \big[Rmult/1]_g F g /\ ln (\big[Rmult/1]_g F g) = \rsum_g ln (F g) by [].
+  elim/big_rec2: _ => [|g u v _ [v0 <-]]; first by split; [lra | exact: ln_1].
+  by split; [exact: Rmult_lt_0_compat | rewrite ln_mult].
+have -> : \big[Rmult/1]_g exp ((a - 1) * loss (P g) (Q g) (f g)) = exp (\rsum_g ((a - 1) * loss (P g) (Q g) (f g))).
+  by elim/big_rec2: _ => [|g u v _ ->]; [rewrite exp_0 | rewrite exp_plus].
+rewrite rsum_scale; congr (exp (_ * _)); rewrite /loss.
+have pp : 0 < product P f.
+  by rewrite /product; elim/big_ind: _ => [|x y|g _]; [lra | exact: Rmult_lt_0_compat | case: (pos g)].
+have qq : 0 < product Q f.
+  by rewrite /product; elim/big_ind: _ => [|x y|g _]; [lra | exact: Rmult_lt_0_compat | case: (pos g)].
+rewrite /Rdiv ln_mult ?ln_Rinv //; last exact: Rinv_0_lt_compat.
+rewrite /product !ln_prod; try by move=> g; case: (pos g).
+have -> : \rsum_g ln (P g (f g) * / Q g (f g)) = \rsum_g (ln (P g (f g)) + -1 * ln (Q g (f g))).
+  apply: eq_bigr => g _; case: (pos g) => p q; rewrite ln_mult ?ln_Rinv //; [lra | exact: Rinv_0_lt_compat].
+by rewrite big_split /= rsum_scale; lra.
+Qed.
+Lemma product_renyi a (r : G -> R) P Q : (forall g, distribution (P g)) -> (forall g, distribution (Q g)) ->
+  (forall g, renyi a (r g) (P g) (Q g)) -> renyi a (\rsum_g r g) (product P) (product Q).
+Proof.
+move=> DP DQ H; split.
+  move=> f /product_zero [g z]; rewrite /product (bigD1 g) //=.
+  by have [d _] := H g; rewrite (d (f g) z); ring.
+rewrite product_moment // => [|g]; last by case: (H g).
+have -> : exp ((a - 1) * (\rsum_g r g)) = \big[Rmult/1]_g exp ((a - 1) * r g).
+  by rewrite -rsum_scale; elim/big_rec2: _ => [|g u v _ <-]; [rewrite exp_0 | rewrite exp_plus].
+apply: rprod_le => g _; case: (H g) => _ m; split=> //.
+apply: rsum_ge0 => o _; apply: Rmult_le_pos; [by case: (DP g) | exact/Rlt_le/exp_pos].
+Qed.
+Theorem theorem230_zcdp (X : Type) (M : G -> X -> O -> R) (x x' : G -> X) (A : {set G}) m rho : 0 <= rho ->
+  (forall g y, distribution (M g y)) -> (#|A| <= m)%N -> (forall g, g \notin A -> x g = x' g) ->
+  (forall g, g \in A -> zcdp rho (M g (x g)) (M g (x' g))) ->
+  zcdp (INR m * rho) (product (fun g => M g (x g))) (product (fun g => M g (x' g))).
+Proof.
+have half (y y' : G -> X) a : 0 <= rho -> (forall g z, distribution (M g z)) -> (#|A| <= m)%N ->
+    (forall g, g \notin A -> y g = y' g) -> (forall g, g \in A -> renyi a (a * rho) (M g (y g)) (M g (y' g))) ->
+    1 < a -> renyi a (a * (INR m * rho)) (product (fun g => M g (y g))) (product (fun g => M g (y' g))).
+  move=> r0 D Am out inside a1.
+  have H g : renyi a (if g \in A then a * rho else 0) (M g (y g)) (M g (y' g)).
+    by case: ifP => [/inside //|/negbT /out ->]; exact: renyi_same.
+  have [d h] := product_renyi (fun g => D g _) (fun g => D g _) H; split=> //; apply: Rle_trans h _; apply: exp_le.
+  rewrite -big_mkcond big_const; have -> : iter #|A| (Rplus (a * rho)) 0 = INR #|A| * (a * rho).
+    by elim: #|A| => [|n IH]; [rewrite /=; ring | rewrite iterS IH S_INR; ring].
+  have am : INR #|A| <= INR m by apply: le_INR; exact/leP.
+  by apply: Rmult_le_compat_l; [lra | have := Rmult_le_compat_r (a * rho) _ _ ltac:(nra) am; lra].
+move=> r0 D Am out inside; split=> a a1; apply: half => //.
+- by move=> g /inside [h _]; exact: h.
+- by move=> g /out.
+- by move=> g /inside [_ h]; exact: h.
+Qed.
 End Groups.
+
+(* Post-processing keeps Renyi divergences: a function of the output, then coins. *)
+Section PostRenyi.
+Variables (T U : finType) (a : R).
+Hypothesis a1 : 1 < a.
+Implicit Types (P Q : T -> R).
+(* x^a lies above its tangent at m: for p, q > 0 and the ratio m of the whole *)
+Lemma tangent p q m : 0 < p -> 0 < q -> 0 < m ->
+  exp ((a - 1) * ln m) * (a * p - (a - 1) * m * q) <= p * exp ((a - 1) * ln (p / q)).
+Proof.
+move=> p0 q0 m0; set z := ln (p / q) - ln m.
+have pq : p = q * (m * exp z).
+  have -> : exp z = p / q / m by rewrite /z /Rminus exp_plus exp_Ropp !exp_ln //; exact: Rdiv_lt_0_compat.
+  by field; lra.
+have -> : exp ((a - 1) * ln (p / q)) = exp ((a - 1) * ln m) * exp ((a - 1) * z).
+  by rewrite -exp_plus /z; congr exp; ring.
+have E0 := exp_pos ((a - 1) * ln m); rewrite {1 2}pq.
+have ai : 0 < / a by apply: Rinv_0_lt_compat; lra.
+have ai1 : / a < 1 by rewrite -Rinv_1; apply: Rinv_lt_contravar; lra.
+have := @exp_chord (/ a) (- (a * z)) ltac:(lra); rewrite Ropp_involutive.
+have -> : - (/ a * - (a * z)) = z by field; lra.
+have -> : a * z = z + (a - 1) * z by ring.
+rewrite exp_plus; set w := exp z; set v := exp ((a - 1) * z) => H.
+have H2 : a * w <= w * v + (a - 1).
+  have := Rmult_le_compat_l a _ _ ltac:(lra) H.
+  by have -> : a * (/ a * (w * v) + (1 - / a)) = w * v + (a - 1) by [field; lra].
+have qm : 0 < q * m by exact: Rmult_lt_0_compat.
+have -> : exp ((a - 1) * ln m) * (a * (q * (m * w)) - (a - 1) * m * q) =
+          exp ((a - 1) * ln m) * (q * m) * (a * w - (a - 1)) by ring.
+have -> : q * (m * w) * (exp ((a - 1) * ln m) * v) = exp ((a - 1) * ln m) * (q * m) * (w * v) by ring.
+by apply: Rmult_le_compat_l; [apply: Rmult_le_pos; lra | lra].
+Qed.
+Theorem push_renyi (f : T -> U) r P Q : distribution P -> distribution Q -> renyi a r P Q -> renyi a r (push f P) (push f Q).
+Proof.
+move=> [p _] [q _] [D M]; have ge (F : T -> R) u : (forall o, 0 <= F o) -> 0 <= push f F u.
+  by move=> F0; apply: rsum_ge0 => o _; exact: F0.
+have D' : dominated (push f P) (push f Q).
+  move=> u z; rewrite /push big1 // => o /eqP fo; apply: D.
+  have := q o; have : 0 <= \rsum_(i | (f i == u) && (i != o)) Q i by apply: rsum_ge0 => i _; exact: q.
+  by move: z; rewrite /push (bigD1 o) ?fo //=; lra.
+split=> //; apply: Rle_trans M; rewrite /moment [X in _ <= X](partition_big f xpredT) //=.
+apply: rsum_le => u _; case: (Req_dec (push f P u) 0) => [z|nz].
+  rewrite z Rmult_0_l; apply: rsum_ge0 => o _; apply: Rmult_le_pos; [exact: p | exact/Rlt_le/exp_pos].
+have pu : 0 < push f P u by have := ge P u p; lra.
+have qu : 0 < push f Q u by have := ge Q u q; case=> // e; case: nz; apply: D'.
+have lm : loss (push f P) (push f Q) u = ln (push f P u / push f Q u) by [].
+rewrite lm; set m := push f P u / push f Q u; have m0 : 0 < m by exact: Rdiv_lt_0_compat.
+have point o : exp ((a - 1) * ln m) * (a * P o - (a - 1) * m * Q o) <= P o * exp ((a - 1) * loss P Q o).
+  case: (Req_dec (P o) 0) => [->|Pn].
+    have := exp_pos ((a - 1) * ln m); have := q o; move=> h1 h2; rewrite Rmult_0_l Rmult_0_r.
+    by have h3 : 0 <= (a - 1) * m * Q o by [apply: Rmult_le_pos => //; nra]; nra.
+  apply: tangent => //; first by have := p o; lra.
+  by have := q o; case=> // e; case: Pn; apply: D.
+apply: (Rle_trans _ (\rsum_(o | f o == u) exp ((a - 1) * ln m) * (a * P o - (a - 1) * m * Q o))).
+  set E := exp ((a - 1) * ln m).
+  have -> : \rsum_(o | f o == u) E * (a * P o - (a - 1) * m * Q o) = E * a * push f P u + - (E * (a - 1) * m) * push f Q u.
+    rewrite /push -[X in _ = X + _]rsum_scale -[X in _ = _ + X]rsum_scale -big_split /=.
+    by apply: eq_bigr => o _; ring.
+  have -> : - (E * (a - 1) * m) * push f Q u = - (E * (a - 1)) * push f P u by rewrite /m; field; lra.
+  by apply: Req_le; ring.
+by apply: rsum_le => o _; exact: point.
+Qed.
+End PostRenyi.
+Theorem push_zcdp (T U : finType) (f : T -> U) rho (P Q : T -> R) : distribution P -> distribution Q -> zcdp rho P Q ->
+  zcdp rho (push f P) (push f Q).
+Proof. by move=> DP DQ [h h']; split=> a a1; apply: push_renyi => //; [exact: h | exact: h']. Qed.
