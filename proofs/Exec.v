@@ -3,6 +3,7 @@
 From Coq Require Import ZArith QArith Qreals Qminmax Lia.
 From mathcomp Require Import binomial.
 From Shortlist Require Import Base Scores Shifting Canonical Classes Filter.
+From Shortlist Require Ledger.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
@@ -144,6 +145,45 @@ by elim: h => // o h IH; rewrite [size _]/= mkseqS admit_exec_rcons IH -spentE.
 Qed.
 End FilterLink.
 
+(* ---- the rules of a ledger (Definition 36, Theorem 37): charges of an epsilon or none, a rho or none, and a delta ---- *)
+Definition amounts := (option Q * option Q * Q)%type.
+Fixpoint ledger_exec (limits spent : amounts) (charges : seq amounts) : seq bool :=
+  if charges is c :: rest then
+    let total := (Ledger.add spent.1.1 c.1.1, Ledger.add spent.1.2 c.1.2, (spent.2 + c.2)%Q) in
+    let ok := Ledger.fits limits.1.1 limits.1.2 limits.2 total in
+    ok :: ledger_exec limits (if ok then total else spent) rest
+  else [::].
+Section LedgerLink.
+Variables (O : finType) (E C : option Q) (G : Q) (questions : nat -> Ledger.question O).
+Let A : Ledger.analyst O := fun h => Some (questions (size h)).
+Let costs i : amounts := (Ledger.epsilon (questions i), Ledger.rho (questions i), Ledger.delta (questions i)).
+(* which questions were admitted, the first of them first *)
+Fixpoint ledger_decisions (h : seq O) : seq bool :=
+  if h is _ :: h' then rcons (ledger_decisions h') (isSome (Ledger.admitted E C G A h')) else [::].
+Fixpoint ledger_spent (spent : amounts) (charges : seq amounts) : amounts :=
+  if charges is c :: rest then
+    let total := (Ledger.add spent.1.1 c.1.1, Ledger.add spent.1.2 c.1.2, (spent.2 + c.2)%Q) in
+    ledger_spent (if Ledger.fits E C G total then total else spent) rest
+  else spent.
+Lemma ledger_exec_rcons s l c : ledger_exec (E, C, G) s (rcons l c) =
+  rcons (ledger_exec (E, C, G) s l)
+    (let t := ledger_spent s l in Ledger.fits E C G (Ledger.add t.1.1 c.1.1, Ledger.add t.1.2 c.1.2, (t.2 + c.2)%Q)).
+Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
+Lemma ledger_spent_rcons s l c : ledger_spent s (rcons l c) =
+  let t := ledger_spent s l in let total := (Ledger.add t.1.1 c.1.1, Ledger.add t.1.2 c.1.2, (t.2 + c.2)%Q) in
+  if Ledger.fits E C G total then total else t.
+Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
+Theorem ledger_exec_correct (h : seq O) :
+  ledger_exec (E, C, G) (Some 0%Q, Some 0%Q, 0%Q) (mkseq costs (size h)) = ledger_decisions h.
+Proof.
+have spentE h' : Ledger.spent E C G A h' = ledger_spent (Some 0%Q, Some 0%Q, 0%Q) (mkseq costs (size h')).
+  elim: h' => // o h' IH; rewrite [size _]/= mkseqS ledger_spent_rcons -IH /= /Ledger.asked /A.
+  by rewrite -/(Ledger.charge _ (questions (size h'))); case: (Ledger.fits E C G _).
+elim: h => // o h IH; rewrite [size _]/= mkseqS ledger_exec_rcons IH -spentE /= /Ledger.admitted /Ledger.asked /A.
+by rewrite -/(Ledger.charge _ (questions (size h))); case: (Ledger.fits E C G _).
+Qed.
+End LedgerLink.
+
 (* ---- what is compared, kind by kind: a case is what the library was asked and what it said ---- *)
 (* g, scores, a set as a mask, the top k as a mask, what the set loses against the top k *)
 Definition agrees_loss (c : Q * seq Z * seq bool * seq bool * Q) : bool :=
@@ -164,6 +204,9 @@ Definition agrees_counts (c : seq (seq bool) * seq nat * seq bool * seq nat * Q)
 (* a budget, charges, and which of them the ledger admitted *)
 Definition agrees_filter (c : Q * seq Q * seq bool) : bool :=
   let: (B, charges, admitted) := c in admit_exec B 0 charges == admitted.
+(* the limits of a ledger, charges, and which of them its rules admit *)
+Definition agrees_ledger (c : amounts * seq amounts * seq bool) : bool :=
+  let: (limits, charges, admitted) := c in ledger_exec limits (Some 0%Q, Some 0%Q, 0%Q) charges == admitted.
 (* epsilon, k of the race, and the public constants of the guard: g, a, and e of one-shot. They are as Theorem 73 asks. *)
 Definition agrees_constants (c : Q * nat * Q * Q * Q) : bool :=
   let: (eps, k, g, a, e) := c in

@@ -203,6 +203,26 @@ have h3 := Rmult_le_compat_l (a - 1) _ _ ltac:(lra) h2.
 have h4 : (a - 1) * (exp z * (a * / (a - 1)) - 1) = a * exp z - (a - 1) by field; lra.
 rewrite h4 in h3; rewrite e; nra.
 Qed.
+(* for single probabilities p and q: the loss is ln(p / q) *)
+Lemma best_factor_point p q : 0 < p -> 0 < q ->
+  p <= exp eps * q + Rpower (1 - / a) a / (a - 1) * exp (- ((a - 1) * eps)) * (p * exp ((a - 1) * ln (p / q))).
+Proof.
+move=> pp qp; set c := Rpower (1 - / a) a / (a - 1).
+have := best_factor (eps - ln (p / q)); rewrite -/c.
+have -> : exp (eps - ln (p / q)) = exp eps * (q / p).
+  rewrite /Rminus exp_plus exp_Ropp exp_ln; last exact: Rdiv_lt_0_compat.
+  by congr (_ * _); field; lra.
+set E := exp ((a - 1) * (eps - ln (p / q))); have Ep : 0 < E by exact: exp_pos.
+have Einv : exp (- ((a - 1) * eps)) * exp ((a - 1) * ln (p / q)) = / E.
+  by rewrite -exp_plus /E -exp_Ropp; congr exp; ring.
+move=> H; have H2 : 1 - exp eps * (q / p) <= c * / E.
+  by apply: (Rmult_le_reg_r E) => //; rewrite Rmult_assoc Rinv_l; lra.
+have := Rmult_le_compat_r _ _ _ (Rlt_le _ _ pp) H2.
+have -> : (1 - exp eps * (q / p)) * p = p - exp eps * q by field; lra.
+have -> : c * exp (- ((a - 1) * eps)) * (p * exp ((a - 1) * ln (p / q))) =
+          c * (exp (- ((a - 1) * eps)) * exp ((a - 1) * ln (p / q))) * p by ring.
+rewrite Einv; lra.
+Qed.
 Definition delta_of := exp ((a - 1) * (r - eps)) * (Rpower (1 - / a) a / (a - 1)).
 Theorem theorem18 : renyi a r P Q -> approx eps delta_of P Q.
 Proof.
@@ -212,22 +232,8 @@ case: DP => p _; case: DQ => q _.
 have point o : P o <= exp eps * Q o + c * exp (- ((a - 1) * eps)) * (P o * exp ((a - 1) * loss P Q o)).
   case: (Req_dec (P o) 0) => [z|Pn].
     by rewrite z; have := exp_pos eps; have := q o; nra.
-  have Pp : 0 < P o by have := p o; lra.
-  have Qp : 0 < Q o by have := q o; case=> // e; case: Pn; apply: dom.
-  have := best_factor (eps - loss P Q o); rewrite -/c.
-  have -> : exp (eps - loss P Q o) = exp eps * (Q o / P o).
-    rewrite /Rminus exp_plus /loss exp_Ropp exp_ln; last exact: Rdiv_lt_0_compat.
-    by congr (_ * _); field; lra.
-  set E := exp ((a - 1) * (eps - loss P Q o)); have Ep : 0 < E by exact: exp_pos.
-  have Einv : exp (- ((a - 1) * eps)) * exp ((a - 1) * loss P Q o) = / E.
-    by rewrite -exp_plus /E -exp_Ropp; congr exp; ring.
-  move=> H; have H2 : 1 - exp eps * (Q o / P o) <= c * / E.
-    by apply: (Rmult_le_reg_r E) => //; rewrite Rmult_assoc Rinv_l; lra.
-  have := Rmult_le_compat_r _ _ _ (Rlt_le _ _ Pp) H2.
-  have -> : (1 - exp eps * (Q o / P o)) * P o = P o - exp eps * Q o by field; lra.
-  have -> : c * exp (- ((a - 1) * eps)) * (P o * exp ((a - 1) * loss P Q o)) =
-            c * (exp (- ((a - 1) * eps)) * exp ((a - 1) * loss P Q o)) * P o by ring.
-  rewrite Einv; lra.
+  apply: best_factor_point; first by have := p o; lra.
+  by have := q o; case=> // e; case: Pn; apply: dom.
 apply: (Rle_trans _ (\rsum_(o in S) (exp eps * Q o + c * exp (- ((a - 1) * eps)) * (P o * exp ((a - 1) * loss P Q o))))).
   by apply: rsum_le => o _; exact: point.
 rewrite big_split /= !rsum_scale; apply: Rplus_le_compat_l.

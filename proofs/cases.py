@@ -20,6 +20,7 @@ import polars as pl
 
 import shortlist as sl
 from shortlist.exact.subsets import one_log_choose, rank_scores
+from shortlist.ledger.filter import ZERO, Amounts, fits
 from shortlist.mechanisms.sets import gamma_of, one_shot_of, share_of
 
 SEED = 20261120
@@ -139,6 +140,33 @@ def is_admitted(ledger: sl.Ledger, charge: float) -> bool:
     return True
 
 
+def amounts(one: Amounts) -> str:
+    return case(
+        *(f"Some {rational(part)}" if part is not None else "None" for part in (one.epsilon, one.curve)),
+        rational(one.delta),
+    )
+
+
+def ledger_case(rng: random.Random, fault: bool) -> str:
+    """Which charges the rules of a ledger admit: with an epsilon or none, a rho or none (Definition 36, Theorem 37)."""
+
+    def part(most: int) -> Fraction:
+        return Fraction(rng.randint(0, most), rng.choice((1, 7, 2**40)))
+
+    rules = rng.choice(((True, True), (True, False), (False, True)))
+    epsilon, curve = (part(20) if rule else None for rule in rules)
+    limits = Amounts(epsilon, curve, Fraction(rng.randint(0, 3), 10))
+    charges, admitted, total = [], [], ZERO
+    for _ in range(rng.randint(3, 12)):
+        epsilon, curve = (part(8) if rng.random() < 0.9 else None for _ in range(2))
+        charges.append(Amounts(epsilon, curve, Fraction(rng.choice((0, 0, 1)), 10)))
+        admitted.append(fits(limits, total + charges[-1]))
+        total = total + charges[-1] if admitted[-1] else total
+    if fault:
+        admitted[0] = not admitted[0]
+    return case(amounts(limits), f"[:: {'; '.join(map(amounts, charges))}]", booleans(admitted))
+
+
 def constants_case(rng: random.Random, fault: bool) -> str:
     """The public constants of guarded top-k (Definitions 72 and 251), and the e of its one-shot."""
     k = rng.choice((3, 4, 10, 31, 32, 200, 1000))
@@ -181,6 +209,7 @@ KINDS = (
     Kind("range", 60, "(Q * Q * bool * Q)", range_case),
     Kind("counts", 20, "(seq (seq bool) * seq nat * seq bool * seq nat * Q)", counts_case),
     Kind("filter", 20, "(Q * seq Q * seq bool)", filter_case),
+    Kind("ledger", 60, "(amounts * seq amounts * seq bool)", ledger_case),
     Kind("constants", 40, "(Q * nat * Q * Q * Q)", constants_case),
     Kind("groups", 12, "(Q * nat * Q)", groups_case),
 )
