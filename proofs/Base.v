@@ -1,4 +1,5 @@
-(* Finite sums of Coq's reals, finite distributions, and what "eps-DP" and "eps-bounded range" mean for two of them. *)
+(* Finite sums of Coq's reals, distributions on finite sets, and what "eps-DP" (Definition 10) and "eps-bounded range"
+   (Definition 13) mean for two of them. Everything else rests on these definitions. *)
 From Coq Require Export Reals Lra Psatz.
 From mathcomp Require Export ssreflect ssrfun ssrbool eqtype ssrnat seq choice fintype finfun tuple bigop finset.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,5 +1,5 @@
-(* Lemma 64: with ranked scores the sets other than the top k fall into k (d - k) classes of C(i+j, i) sets of equal score, so the
-   mass of all sets (Theorem 67) is 1 + sum_ij C(i+j, i) e^{-w_ij} times that of the top k. Ranks are 0 .. d-1 here. *)
+(* Lemma 64: with ranked scores the sets other than the top k fall into k (d - k) classes of C(i+j, i) sets of equal score, so
+   that the mass of all sets is 1 + sum_ij C(i+j, i) e^{-w_ij} times that of the top k. Ranks are 0 .. d-1 here. *)
 From Shortlist Require Import Base Scores Shifting Canonical.
 From mathcomp Require Import binomial.
 From mathcomp Require Import zify.

@@ -2,7 +2,7 @@
    cases that proofs/cases.py writes from the library are compared with them by vm_compute. *)
 From Coq Require Import ZArith QArith Qreals Qminmax Lia.
 From mathcomp Require Import binomial.
-From Shortlist Require Import Base Scores Shifting Canonical Classes Filter.
+From Shortlist Require Import Base Scores Shifting Canonical Classes.
 From Shortlist Require Ledger.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
@@ -118,33 +118,6 @@ rewrite /counts_exec (nth_map 0%N) ?size_iota // nth_iota // add0n /counts !coun
 by rewrite inE (tnth_nth false).
 Qed.
 
-(* ---- the pure filter (Theorem 37): which of these charges are admitted, one after the other ---- *)
-Fixpoint admit_exec (B spent : Q) (charges : seq Q) : seq bool :=
-  if charges is c :: rest then
-    let ok := Qle_bool (spent + c)%Q B in ok :: admit_exec B (if ok then (spent + c)%Q else spent) rest
-  else [::].
-Fixpoint spent_exec (B spent : Q) (charges : seq Q) : Q :=
-  if charges is c :: rest then spent_exec B (if Qle_bool (spent + c)%Q B then (spent + c)%Q else spent) rest else spent.
-Lemma admit_exec_rcons B s l c :
-  admit_exec B s (rcons l c) = rcons (admit_exec B s l) (Qle_bool (spent_exec B s l + c)%Q B).
-Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
-Lemma spent_exec_rcons B s l c : spent_exec B s (rcons l c) =
-  if Qle_bool (spent_exec B s l + c)%Q B then (spent_exec B s l + c)%Q else spent_exec B s l.
-Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
-Section FilterLink.
-Variables (O : finType) (B : Q) (questions : nat -> question O).
-(* whoever asks these questions in this order, whatever is answered; h is what was answered, the newest first *)
-Let A : adversary O := fun h => Some (questions (size h)).
-Fixpoint decisions (h : seq O) : seq bool :=
-  if h is _ :: h' then rcons (decisions h') (admitted B (spent B A h') (questions (size h'))) else [::].
-Theorem admit_exec_correct (h : seq O) : admit_exec B 0 (mkseq (fun i => price (questions i)) (size h)) = decisions h.
-Proof.
-have spentE h' : spent B A h' = spent_exec B 0 (mkseq (fun i => price (questions i)) (size h')).
-  by elim: h' => // o h' IH; rewrite [size _]/= mkseqS spent_exec_rcons -IH.
-by elim: h => // o h IH; rewrite [size _]/= mkseqS admit_exec_rcons IH -spentE.
-Qed.
-End FilterLink.
-
 (* ---- the rules of a ledger (Definition 36, Theorem 37): charges of an epsilon or none, a rho or none, and a delta ---- *)
 Definition amounts := (option Q * option Q * Q)%type.
 Fixpoint ledger_exec (limits spent : amounts) (charges : seq amounts) : seq bool :=
@@ -201,9 +174,6 @@ Definition agrees_counts (c : seq (seq bool) * seq nat * seq bool * seq nat * Q)
   let moves := [seq (Z.of_nat p.2 - Z.of_nat p.1)%Z | p <- zip before after] in
   [&& counts_exec (size before) units == before, counts_exec (size after) (unit_ :: units) == after, size before == size after
     & all (fun a => all (fun b => Qle_bool (inject_Z (a - b)%Z) R) moves) moves].
-(* a budget, charges, and which of them the ledger admitted *)
-Definition agrees_filter (c : Q * seq Q * seq bool) : bool :=
-  let: (B, charges, admitted) := c in admit_exec B 0 charges == admitted.
 (* the limits of a ledger, charges, and which of them its rules admit *)
 Definition agrees_ledger (c : amounts * seq amounts * seq bool) : bool :=
   let: (limits, charges, admitted) := c in ledger_exec limits (Some 0%Q, Some 0%Q, 0%Q) charges == admitted.

@@ -19,7 +19,7 @@ split=> [o|]; first exact/Rlt_le/softmax_pos.
 rewrite /softmax /Rdiv -big_distrl /=; apply: Rinv_r; have := weight_pos u; lra.
 Qed.
 
-(* Item 1. The range lemma. *)
+(* exponents that move within an interval of length eps: bounded range, and so pure DP *)
 Theorem softmax_brange eps (u u' : T -> R) : moves_within eps u u' -> brange eps (softmax u) (softmax u').
 Proof.
 move=> [b H]; set W := \rsum_j exp (u j); set W' := \rsum_j exp (u' j).
@@ -39,7 +39,7 @@ Qed.
 Theorem softmax_pure eps (u u' : T -> R) : 0 <= eps -> moves_within eps u u' -> pureDP eps (softmax u) (softmax u').
 Proof. by move=> e0 H; apply: brange_pure => //; [exact: softmax_distribution | exact: softmax_distribution | exact: softmax_brange]. Qed.
 
-(* Item 2. The exponential mechanism at scale R/eps, with public weights (w = 1 without). *)
+(* The exponential mechanism at scale R/eps, with public weights (w = 1 without). *)
 Definition expmech (w : T -> R) (r eps : R) (x : T -> R) (o : T) :=
   w o * exp (eps * x o / r) / \rsum_j w j * exp (eps * x j / r).
 Lemma expmechE w r eps x o : (forall j, 0 < w j) -> expmech w r eps x o = softmax (fun j => eps / r * x j + ln (w j)) o.

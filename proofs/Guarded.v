@@ -1,5 +1,5 @@
-(* The default path of top_k under a pure budget: order statistics, the guard's V (Definition 72), Theorem 63 for exponential
-   noise, and Theorem 73: guarded top-k with its flag is eps-DP. Also Theorem 178 (public offsets). *)
+(* Theorem 73: guarded top-k is eps-DP for the set together with its flag. Before it order statistics x_[j] (for Lemma 5), the
+   score V of the guard (Definition 72), and Theorem 63 for exponential noise. *)
 From Shortlist Require Import Base Scores Shifting Canonical Race OneShot.
 From mathcomp Require Import binomial.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,4 +1,4 @@
-(* Item 5: the K-norm mechanism of count vectors on Z^K, P(z) in proportion to e^(-eps N(z)),
+(* The K-norm mechanism of count vectors on Z^K, P(z) in proportion to e^(-eps N(z)),
    N(z) = max(0, max z) - min(0, min z). Infinite sums are suprema of sums over finite lists without repetition. *)
 From Coq Require Import ZArith Lia.
 From Shortlist Require Import Base.

@@ -1,4 +1,4 @@
-(* Theorem 71 (and with all hazards 1 Theorem 51 / 63 for exponential noise), by its distribution:
+(* Theorem 71 for exponential noise of unequal hazards (with all hazards 1 this is Theorem 51 for exponential noise):
    candidate c finishes at v_c + Exp(1)/h_c, the largest finish wins. With c's own noise written -ln(u)/h_c, u uniform,
    P[c wins] = Int_0^1 prod_{c' != c} (1 - e^{-h_c' (v_c - ln(u)/h_c - v_c')})_+ du
              = Int_0^1 prod_{c' != c} (1 - e^{h_c' (v_c' - v_c)} u^{h_c'/h_c})_+ du. *)

@@ -1,5 +1,5 @@
-(* Lemma 48: integer shares W_c >= K m_c and a coin K m_c / W_c, started again until accepted: c comes out with probability m_c / sum m,
-   and it ends with probability 1. Also the mirror image for k > d/2 (Definition 72). *)
+(* Lemma 48: integer shares W_c >= K m_c and a coin of probability K m_c / W_c, started again until it falls: c comes out with
+   probability m_c / sum m, and it ends with probability 1. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,4 +1,4 @@
-(* Theorem 60 with its gaps, for any noise that has the slope condition, and Theorems 51 and 59 once more.
+(* Theorem 60 with its gaps, for any noise that has the slope condition.
 
    The joint noise of all candidates is any finitely additive measure `P` on the subsets of R^T that are events. Of the slope
    condition it is used what it says of the joint distribution: if a set A of noise vectors is moved up by c >= 0 along one
@@ -53,26 +53,26 @@ Definition gaps x N (l : seq T) : T -> T -> R :=
 Definition list_with_gaps x (l : seq T) (G : (T -> T -> R) -> Prop) N :=
   [/\ forall i j, i \in l -> j \in l -> (index i l < index j l)%N -> finish x N j < finish x N i,
       forall i j, i \in l -> j \notin l -> finish x N j < finish x N i & G (gaps x N l)].
-Hypothesis list_event : forall x l G, event (list_with_gaps x l G).
 
 (* one list: scores in units of the scale move against each other by at most r *)
 Lemma list_with_gaps_le r x x' (l : seq T) (G : (T -> T -> R) -> Prop) : 0 <= r -> uniq l -> moves_within r x x' ->
+  event (list_with_gaps x l G) -> event (list_with_gaps x' l G) ->
   (forall d d' : T -> T -> R, (forall i j, d i j = d' i j) -> G d -> G d') ->
   P (list_with_gaps x l G) <= exp (INR (size l) * r) * P (list_with_gaps x' l G).
 Proof.
-move=> r0 ul [b H] ext; pose c : noise := fun i => b + r - (x' i - x i).
+move=> r0 ul [b H] ev ev' ext; pose c : noise := fun i => b + r - (x' i - x i).
 have c0 i : 0 <= c i <= r by rewrite /c; have := H i; lra.
 have fin N i : i \in l -> finish x' (moves l c N) i = finish x N i + (b + r).
   by move=> il; rewrite /finish movesE // il /c; ring.
 have out N j : j \notin l -> finish x' (moves l c N) j <= finish x N j + (b + r).
   by move=> jl; rewrite /finish movesE // (negbTE jl); have := H j; lra.
 apply: (Rle_trans _ (P (fun N => list_with_gaps x' l G (moves l c N)))).
-  apply: P_mono => // [|N [h1 h2 h3]]; first exact: moves_event.
+  apply: P_mono => // [|N [h1 h2 h3]]; first by apply: moves_event.
   split=> [i j il jl ij|i j il jl|].
   - by rewrite !fin //; have := h1 i j il jl ij; lra.
   - by rewrite (fin N i il); have := out N j jl; have := h2 i j il jl; lra.
   - by apply: ext h3 => i j; rewrite /gaps; case: ifP => // /andP [il jl]; rewrite !fin //; ring.
-apply: Rle_trans (moves_slope (l := l) (c := c) (list_event x' l G) _) _; first by move=> i _; case: (c0 i).
+apply: Rle_trans (moves_slope (l := l) (c := c) ev' _) _; first by move=> i _; case: (c0 i).
 apply: Rmult_le_compat_r; first exact: P_ge0.
 apply: exp_le; elim: (l) => [|i l' IH]; first by rewrite big_nil /=; lra.
 by rewrite big_cons [size _]/= S_INR; have := c0 i; lra.
@@ -84,10 +84,12 @@ Definition list_and_gaps x (E : k.-tuple T -> (T -> T -> R) -> Prop) :=
   \big[Rplus/0]_(l : k.-tuple T | uniq l) P (list_with_gaps x l (E l)).
 Theorem theorem60 eps r x x' (E : k.-tuple T -> (T -> T -> R) -> Prop) : (0 < k)%N -> 0 < r -> 0 < eps ->
   moves_within r x x' ->
+  (forall l : k.-tuple T, event (list_with_gaps (fun i => x i / (INR k * r / eps)) l (E l)) /\
+             event (list_with_gaps (fun i => x' i / (INR k * r / eps)) l (E l))) ->
   (forall l (d d' : T -> T -> R), (forall i j, d i j = d' i j) -> E l d -> E l d') ->
   list_and_gaps (fun i => x i / (INR k * r / eps)) E <= exp eps * list_and_gaps (fun i => x' i / (INR k * r / eps)) E.
 Proof.
-move=> k0 r0 e0 [b H] ext; rewrite /list_and_gaps -rsum_scale; apply: rsum_le => l ul.
+move=> k0 r0 e0 [b H] ev ext; rewrite /list_and_gaps -rsum_scale; apply: rsum_le => l ul.
 have kp : 0 < INR k by apply: lt_0_INR; exact/ltP.
 have q0 : 0 < eps / (INR k * r) by apply: Rdiv_lt_0_compat => //; nra.
 have q z : z / (INR k * r / eps) = eps / (INR k * r) * z by field; lra.
@@ -95,7 +97,7 @@ have M : moves_within (eps / INR k) (fun i => x i / (INR k * r / eps)) (fun i =>
   exists (eps / (INR k * r) * b) => i; rewrite !q.
   have -> : eps / INR k = eps / (INR k * r) * r by field; lra.
   by have := H i; nra.
-have := list_with_gaps_le (r := eps / INR k) _ ul M (ext l); rewrite size_tuple.
+have [ev1 ev2] := ev l; have := list_with_gaps_le (r := eps / INR k) _ ul M ev1 ev2 (ext l); rewrite size_tuple.
 have -> : INR k * (eps / INR k) = eps by field; lra.
 by apply; apply/Rlt_le/Rdiv_lt_0_compat.
 Qed.

@@ -128,8 +128,12 @@ def filter_case(rng: random.Random, fault: bool) -> str:
         admitted = [is_admitted(ledger, charge) for charge in charges]
     if fault:
         admitted[-1] = not admitted[-1]
-    exact = f"[:: {'; '.join(rational(Fraction(charge)) for charge in charges)}]"
-    return case(rational(Fraction(budget)), exact, booleans(admitted))
+    costs = [Amounts(Fraction(charge), None, Fraction(0)) for charge in charges]
+    return charges_case(Amounts(Fraction(budget), None, Fraction(0)), costs, admitted)
+
+
+def charges_case(limits: Amounts, charges: list[Amounts], admitted: list[bool]) -> str:
+    return case(amounts(limits), f"[:: {'; '.join(map(amounts, charges))}]", booleans(admitted))
 
 
 def is_admitted(ledger: sl.Ledger, charge: float) -> bool:
@@ -164,7 +168,7 @@ def ledger_case(rng: random.Random, fault: bool) -> str:
         total = total + charges[-1] if admitted[-1] else total
     if fault:
         admitted[0] = not admitted[0]
-    return case(amounts(limits), f"[:: {'; '.join(map(amounts, charges))}]", booleans(admitted))
+    return charges_case(limits, charges, admitted)
 
 
 def constants_case(rng: random.Random, fault: bool) -> str:
@@ -201,6 +205,8 @@ class Kind:
     number: int
     type: str
     make: Callable[[random.Random, bool], str]
+    program: str = ""
+    """The program after `agrees_`, where it is not named as the kind."""
 
 
 KINDS = (
@@ -208,7 +214,7 @@ KINDS = (
     Kind("class", 100, "(Q * seq Z * nat * nat * nat * Q * nat)", class_case),
     Kind("range", 60, "(Q * Q * bool * Q)", range_case),
     Kind("counts", 20, "(seq (seq bool) * seq nat * seq bool * seq nat * Q)", counts_case),
-    Kind("filter", 20, "(Q * seq Q * seq bool)", filter_case),
+    Kind("filter", 20, "(amounts * seq amounts * seq bool)", filter_case, "ledger"),
     Kind("ledger", 60, "(amounts * seq amounts * seq bool)", ledger_case),
     Kind("constants", 40, "(Q * nat * Q * Q * Q)", constants_case),
     Kind("groups", 12, "(Q * nat * Q)", groups_case),
@@ -230,9 +236,10 @@ def make_cases(kind: Kind, *, fault: bool = False, number: int | None = None) ->
 def confirm(kind: Kind, cases: list[str], expected: str = "true") -> str:
     """Coq source that holds only if all cases agree, or with "false" only if one does not."""
     body = ";\n  ".join(cases)
+    defined, program = f"{kind.name}_{expected}", f"agrees_{kind.program or kind.name}"
     return (
-        f"Definition {kind.name}_{expected} : seq {kind.type} :=\n [:: {body}].\n"
-        f"Goal all agrees_{kind.name} {kind.name}_{expected} = {expected}. Proof. vm_compute. reflexivity. Qed.\n"
+        f"Definition {defined} : seq {kind.type} :=\n [:: {body}].\n"
+        f"Goal all {program} {defined} = {expected}. Proof. vm_compute. reflexivity. Qed.\n"
     )
 
 

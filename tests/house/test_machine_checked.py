@@ -66,7 +66,7 @@ def test_cases_are_written_from_the_library_and_a_fault_changes_one(kind):
     told, wrong = cases.make_cases(kind, number=3), cases.make_cases(kind, fault=True, number=3)
     assert told[:-1] == wrong[:-1]
     assert told[-1] != wrong[-1]
-    assert f"Definition agrees_{kind.name} " in FILES["Exec"]
+    assert f"Definition agrees_{kind.program or kind.name} " in FILES["Exec"]
 
 
 def test_the_page_names_the_packages_that_the_check_needs():
