@@ -4,14 +4,9 @@
    A charge is admitted if afterwards the sum of deltas is within its limit, and the sum of epsilons or the sum of rhos is
    within its own. Sums are exact rationals; a charge without a form closes that rule: its sum becomes None. *)
 From Coq Require Import QArith Qreals.
-From Shortlist Require Import Base Renyi Compose.
+From Shortlist Require Import Base Renyi Thinning Compose.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
-
-(* Definition 19: what M and M' keep of the laws A and A', the same part s of both *)
-Definition thinning (T : finType) delta (M M' A A' s : T -> R) :=
-  [/\ forall o, 0 <= s o <= 1, forall o, s o * A o <= M o, forall o, s o * A' o <= M' o
-    & 1 - delta <= \rsum_o s o * A o /\ 1 - delta <= \rsum_o s o * A' o].
 
 Definition add (x y : option Q) : option Q := if x is Some a then if y is Some b then Some (a + b)%Q else None else None.
 Definition within (x limit : option Q) : bool := if limit is Some b then if x is Some a then Qle_bool a b else false else false.
