@@ -1,4 +1,5 @@
-(* Canonical sets: the score of a set moves no further than the scores (both losses of Definition 62), and Theorem 63 for
+(* Canonical sets: the score of a set moves no further than the scores (both losses of Definition 62), and Theorem 63
+  for
    Gumbel noise, as a distribution over all C(d, k) sets. Theorem 63 for exponential noise is in Guarded.v, for general
    noise in Hazard.v. *)
 From Shortlist Require Import Base Scores Expmech Shifting.
@@ -91,13 +92,15 @@ move=> r0 e0 H; apply: expmech_private => //; [exact: a_kset | by move=> _; lra 
 Qed.
 End Sets.
 (* what is attained and bounds all scores of a set is the least, or the largest *)
-Lemma lowest_unique (T : finType) (y : {set T}) x i z : i \in y -> z = x i -> (forall j, j \in y -> z <= x j) -> z = lowest y x.
+Lemma lowest_unique (T : finType) (y : {set T}) x i z : i \in y -> z = x i -> (forall j, j \in y -> z <= x j) ->
+  z = lowest y x.
 Proof.
 move=> iy e H; have ne : y != set0 by apply/set0Pn; exists i.
 have [[j jy ej] lo] := lowestP x ne; apply: Rle_antisym; first by rewrite ej; exact: H.
 by rewrite e; exact: lo.
 Qed.
-Lemma highest_unique (T : finType) (y : {set T}) x i z : i \in y -> z = x i -> (forall j, j \in y -> x j <= z) -> z = highest y x.
+Lemma highest_unique (T : finType) (y : {set T}) x i z : i \in y -> z = x i -> (forall j, j \in y -> x j <= z) ->
+  z = highest y x.
 Proof.
 move=> iy e H; have ne : y != set0 by apply/set0Pn; exists i.
 have [[j jy ej] hi] := highestP x ne; apply: Rle_antisym; last by rewrite ej; exact: H.

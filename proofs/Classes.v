@@ -1,4 +1,5 @@
-(* Lemma 64: with ranked scores the sets other than the top k fall into k (d - k) classes of C(i+j, i) sets of equal score, so
+(* Lemma 64: with ranked scores the sets other than the top k fall into k (d - k) classes of C(i+j, i) sets of equal
+  score, so
    that the mass of all sets is 1 + sum_ij C(i+j, i) e^{-w_ij} times that of the top k. Ranks are 0 .. d-1 here. *)
 From Shortlist Require Import Base Scores Shifting Canonical.
 From mathcomp Require Import binomial.
@@ -117,7 +118,8 @@ split=> r hr.
 Qed.
 Theorem class_disjoint (ij ij' : 'I_k * 'I_(d - k)) y : y \in class ij.1 ij.2 -> y \in class ij'.1 ij'.2 -> ij = ij'.
 Proof.
-case: ij ij' => [i j] [i' j']; rewrite !inE => /andP [_ /in_classP /= [a1 a2 a3 a4]] /andP [_ /in_classP /= [b1 b2 b3 b4]].
+case: ij ij' => [i j] [i' j']; rewrite !inE => /andP [_ /in_classP /= [a1 a2 a3 a4]] /andP [_ /in_classP /= [b1 b2 b3
+  b4]].
 have ik := ltn_ord i; have ik' := ltn_ord i'; have jd := ltn_ord j; have jd' := ltn_ord j'.
 have pd : (k - i.+1 < d)%N by lia.
 have pd' : (k - i'.+1 < d)%N by lia.
@@ -165,10 +167,12 @@ Theorem class_loss (i : 'I_k) (j : 'I_(d - k)) : u topk - u_class i j =
 Proof.
 have pk : (k.-1 < d)%N by lia.
 have lo : lowest topk x = at_rank k.-1.
-  rewrite (at_rankE (r := Ordinal pk)) //; apply/esym/(lowest_unique (i := Ordinal pk)) => //; first by rewrite inE /=; lia.
+  rewrite (at_rankE (r := Ordinal pk)) //; apply/esym/(lowest_unique (i := Ordinal pk)) => //;
+    first by rewrite inE /=; lia.
   by move=> r; rewrite inE => rk'; apply: ranked => /=; lia.
 have hi : highest (~: topk) x = at_rank k.
-  rewrite (at_rankE (r := Ordinal kd)) //; apply/esym/(highest_unique (i := Ordinal kd)) => //; first by rewrite !inE /=; lia.
+  rewrite (at_rankE (r := Ordinal kd)) //; apply/esym/(highest_unique (i := Ordinal kd)) => //;
+    first by rewrite !inE /=; lia.
   by move=> r; rewrite !inE => rk'; apply: ranked => /=; lia.
 by rewrite /u /u_class lo hi; ring.
 Qed.
@@ -183,10 +187,12 @@ have pk : (k.-1 < d)%N by lia.
 have pi : (k - i.+1 < d)%N by lia.
 have pj : (k + j < d)%N by lia.
 have lo : lowest topk x = at_rank k.-1.
-  rewrite (at_rankE (r := Ordinal pk)) //; apply/esym/(lowest_unique (i := Ordinal pk)) => //; first by rewrite inE /=; lia.
+  rewrite (at_rankE (r := Ordinal pk)) //; apply/esym/(lowest_unique (i := Ordinal pk)) => //;
+    first by rewrite inE /=; lia.
   by move=> r; rewrite inE => rk'; apply: ranked => /=; lia.
 have hi : highest (~: topk) x = at_rank k.
-  rewrite (at_rankE (r := Ordinal kd)) //; apply/esym/(highest_unique (i := Ordinal kd)) => //; first by rewrite !inE /=; lia.
+  rewrite (at_rankE (r := Ordinal kd)) //; apply/esym/(highest_unique (i := Ordinal kd)) => //;
+    first by rewrite !inE /=; lia.
   by move=> r; rewrite !inE => rk'; apply: ranked => /=; lia.
 have a1 : at_rank k <= at_rank k.-1.
   by rewrite (at_rankE (r := Ordinal kd)) // (at_rankE (r := Ordinal pk)) //; apply: ranked => /=; lia.
@@ -198,7 +204,8 @@ Qed.
 Theorem class_loss_grows (i i' : 'I_k) (j j' : 'I_(d - k)) : 0 <= g <= 1 -> (i <= i')%N -> (j <= j')%N ->
   u_class i' j' <= u_class i j.
 Proof.
-move=> g01 ii jj; rewrite /u_class; have h1 := ltn_ord i; have h2 := ltn_ord i'; have h3 := ltn_ord j; have h4 := ltn_ord j'.
+move=> g01 ii jj; rewrite /u_class; have h1 := ltn_ord i; have h2 := ltn_ord i'; have h3 := ltn_ord j; have h4 :=
+  ltn_ord j'.
 have r1 : (k - i.+1 < d)%N by lia.
 have r2 : (k - i'.+1 < d)%N by lia.
 have r3 : (k + j < d)%N by lia.

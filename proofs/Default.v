@@ -1,10 +1,14 @@
-(* What top_k releases by default for a set from public candidates under a pure budget (Definitions 62 and 72): guarded top-k,
-   drawn of the losers where they are fewer; canonical top-k with exponential noise where there is no guard; permute-and-flip
-   for k = 1; everybody for k = d. The flag is part of the output. Candidates whose score is minus infinity take no part.
+(* What top_k releases by default for a set from public candidates under a pure budget (Definitions 62 and 72):
+  guarded top-k,
+   drawn of the losers where they are fewer; canonical top-k with exponential noise where there is no guard;
+     permute-and-flip
+   for k = 1; everybody for k = d. The flag is part of the output. Candidates whose score is minus infinity take no
+     part.
 
    One theorem for all of it: default_release. *)
 From mathcomp Require Import binomial.
-From Shortlist Require Import Base Scores Shifting Canonical Race RaceTotal PermuteFlip OneShot OneShotTotal Guarded Release.
+From Shortlist Require Import Base Scores Shifting Canonical Race RaceTotal PermuteFlip OneShot OneShotTotal Guarded
+  Release.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
@@ -27,7 +31,8 @@ have [w0 w1] := race_distribution (value g tau r eps junk x) None h0.
 split=> [[y|y]|] /=; [exact: w0 | by apply: Rmult_le_pos; [exact: w0 | exact: set_ge0] |].
 rewrite big_sumType /= rsum_scale.
 have [_ s1] := one_shot_distribution (fun i => (1 - a) * eps / (INR k * r) * x i) (ltnW kd).
-have [_ ->] := push_distribution (fun l : k.-tuple T => [set i in l]) (one_shot_distribution (fun i => (1 - a) * eps / (INR k * r) * x i) (ltnW kd)).
+have [_ ->] := push_distribution (fun l : k.-tuple T => [set i in l]) (one_shot_distribution (fun i =>
+  (1 - a) * eps / (INR k * r) * x i) (ltnW kd)).
 by rewrite -[RHS]w1 sum_option Rmult_1_r Rplus_comm.
 Qed.
 (* without a guard: canonical top-k with exponential noise *)
@@ -45,7 +50,8 @@ Definition flagged (k : nat) (o : kset T k + {set T}) : output :=
 Definition losers (k : nat) (o : kset T k + {set T}) : output :=
   match o with inl y => (true, ~: val y) | inr y => (false, ~: y) end.
 Variant way := Everybody | One | Unguarded | Guarded | Mirrored.
-(* which way it goes is a public rule of k and d (and of whether the set of junk classes is empty); here it is any rule *)
+(* which way it goes is a public rule of k and d (and of whether the set of junk classes is empty);
+  here it is any rule *)
 Variables (k : nat) (g a tau r eps : R).
 Variables (junk : {set 'I_k * 'I_(#|T| - k)}) (junk' : {set 'I_(#|T| - k) * 'I_(#|T| - (#|T| - k))}).
 Definition default_output (w : way) (x : T -> R) : output -> R :=
@@ -122,7 +128,8 @@ case: w => /= F yk.
 Qed.
 End Release.
 
-(* Candidates whose score is minus infinity (Definition 1): which ones have a score is public, the set `finite`; x is read there
+(* Candidates whose score is minus infinity (Definition 1): which ones have a score is public, the set `finite`;
+  x is read there
    alone. The race is one of the others, and what is released is named among all. *)
 Section Infinite.
 Variables (T : finType) (finite : {set T}).
@@ -130,7 +137,8 @@ Notation some := {i : T | i \in finite}.
 Variables (k : nat) (g a tau r eps : R).
 Variables (junk : {set 'I_k * 'I_(#|[finType of some]| - k)})
           (junk' : {set 'I_(#|[finType of some]| - k) * 'I_(#|[finType of some]| - (#|[finType of some]| - k))}).
-Hypotheses (k0 : (0 < k)%N) (kT : (k <= #|finite|)%N) (g01 : 0 <= g <= 1) (a01 : 0 < a <= 1) (r0 : 0 < r) (eps0 : 0 <= eps).
+Hypotheses (k0 : (0 < k)%N) (kT : (k <= #|finite|)%N) (g01 : 0 <= g <= 1) (a01 : 0 < a <= 1) (r0 : 0 < r) (eps0 : 0 <=
+  eps).
 Definition named (o : bool * {set [finType of some]}) : bool * {set T} := (o.1, [set val i | i in o.2]).
 Definition default_release w (x : T -> R) : bool * {set T} -> R :=
   push named (default_output g a tau r eps junk junk' w (fun i : [finType of some] => x (val i))).

@@ -1,4 +1,5 @@
-(* Definition 7 and Lemma 8 with densities: the slope condition implies a hazard of at most 1, and the five named kinds have it.
+(* Definition 7 and Lemma 8 with densities: the slope condition implies a hazard of at most 1, and the five named
+  kinds have it.
    A density f of S is a function whose integral from a to b is S(a) - S(b) = P[a < N <= b]. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Race Hazard Noise.
@@ -69,7 +70,8 @@ apply: (pieces (fl := fun _ => 0) (fr := fun t => exp (- t)) (Sl := fun _ => 1) 
 - by move=> t h; rewrite /exponential; case: Rle_dec.
 - move=> a b; have -> : 1 - 1 = scal (b - a) 0 by rewrite /scal /= /mult /=; rring.
   exact: is_RInt_const.
-- by move=> a b; apply: (smooth (S := fun t => exp (- t)) (f := fun t => exp (- t))); [move=> t; auto_derive => //; ring | cont].
+- by move=> a b; apply: (smooth (S := fun t => exp (- t)) (f := fun t => exp (- t))); [move=> t; auto_derive => //;
+  ring | cont].
 Qed.
 Theorem exponential_slope : slope_condition exponential_density.
 Proof.
@@ -92,14 +94,17 @@ Qed.
 
 Theorem laplace_has_density : density laplace_density laplace.
 Proof.
-apply: (pieces (fl := fun t => exp t / 2) (fr := fun t => exp (- t) / 2) (Sl := fun t => 1 - exp t / 2) (Sr := fun t => exp (- t) / 2)).
+apply: (pieces (fl := fun t => exp t / 2) (fr := fun t => exp (- t) / 2) (Sl := fun t => 1 - exp t / 2) (Sr :=
+  fun t => exp (- t) / 2)).
 - by move=> t h; rewrite /laplace_density; case: Rle_dec => // h'; lra.
 - by move=> t h; rewrite /laplace_density; case: Rle_dec => // h'; lra.
 - move=> t h; rewrite /laplace; case: Rle_dec => //= h'; have -> : t = 0 by lra.
   by rewrite /= Ropp_0 exp_0; lra.
 - by move=> t h; rewrite /laplace; case: Rle_dec.
-- by move=> a b; apply: (smooth (S := fun t => 1 - exp t / 2) (f := fun t => exp t / 2)); [move=> t; auto_derive => //; field | cont].
-- by move=> a b; apply: (smooth (S := fun t => exp (- t) / 2) (f := fun t => exp (- t) / 2)); [move=> t; auto_derive => //; field | cont].
+- by move=> a b; apply: (smooth (S := fun t => 1 - exp t / 2) (f := fun t => exp t / 2)); [move=> t; auto_derive =>
+  //; field | cont].
+- by move=> a b; apply: (smooth (S := fun t => exp (- t) / 2) (f := fun t => exp (- t) / 2)); [move=> t;
+  auto_derive => //; field | cont].
 Qed.
 Theorem laplace_slope : slope_condition laplace_density.
 Proof.
@@ -122,7 +127,8 @@ move=> c0; rewrite exp_Ropp exp_plus; set x := exp t; set y := exp c.
 have x0 : 0 < x by exact: exp_pos.
 have y1 : 1 <= y by exact: exp_ge1.
 have h : (1 + x * y) * (1 + x * y) <= (y * (1 + x)) * (y * (1 + x)) by apply: Rmult_le_compat; nra.
-apply: (Rmult_le_reg_r (y * ((1 + x) * (1 + x)) * ((1 + x * y) * (1 + x * y)))); first by repeat apply: Rmult_lt_0_compat; nra.
+apply: (Rmult_le_reg_r (y * ((1 + x) * (1 + x)) * ((1 + x * y) * (1 + x * y)))); first by repeat apply:
+  Rmult_lt_0_compat; nra.
 have -> : / y * (x / ((1 + x) * (1 + x))) * (y * ((1 + x) * (1 + x)) * ((1 + x * y) * (1 + x * y))) =
           x * ((1 + x * y) * (1 + x * y)) by field; lra.
 have -> : x * y / ((1 + x * y) * (1 + x * y)) * (y * ((1 + x) * (1 + x)) * ((1 + x * y) * (1 + x * y))) =

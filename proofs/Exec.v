@@ -15,7 +15,8 @@ Definition u_exec (g : Q) (s : seq Z) (m : seq bool) : Q :=
 Canonical Z_eqType := EqType Z (EqMixin (fun x y => Z.eqb_spec x y)).
 Lemma zlowP (s : seq Z) : s != [::] -> zlow s \in s /\ forall a, a \in s -> (zlow s <= a)%Z.
 Proof.
-case: s => // a s _ /=; elim: s => [|b s [IH1 IH2]] /=; first by rewrite !inE eqxx; split=> // c; rewrite inE => /eqP ->; lia.
+case: s => // a s _ /=; elim: s => [|b s [IH1 IH2]] /=; first by rewrite !inE eqxx; split=> // c; rewrite inE =>
+  /eqP ->; lia.
 split.
   rewrite !inE in IH1 *; case: (Z.min_spec b (foldr Z.min a s)) => -[_ ->]; first by rewrite eqxx orbT.
   by case/orP: IH1 => ->; rewrite ?orbT.
@@ -25,7 +26,8 @@ move=> c; rewrite !inE => /or3P [h|/eqP ->|h]; [| lia |].
 Qed.
 Lemma zhighP (s : seq Z) : s != [::] -> zhigh s \in s /\ forall a, a \in s -> (a <= zhigh s)%Z.
 Proof.
-case: s => // a s _ /=; elim: s => [|b s [IH1 IH2]] /=; first by rewrite !inE eqxx; split=> // c; rewrite inE => /eqP ->; lia.
+case: s => // a s _ /=; elim: s => [|b s [IH1 IH2]] /=; first by rewrite !inE eqxx; split=> // c; rewrite inE =>
+  /eqP ->; lia.
 split.
   rewrite !inE in IH1 *; case: (Z.max_spec b (foldr Z.max a s)) => -[_ ->]; last by rewrite eqxx orbT.
   by case/orP: IH1 => ->; rewrite ?orbT.
@@ -114,11 +116,13 @@ Definition counts_exec (d : nat) (units : seq (seq bool)) : seq nat :=
 Theorem counts_exec_correct (d : nat) (units : seq (d.-tuple bool)) (i : 'I_d) :
   INR (nth 0%N (counts_exec d (map val units)) i) = counts [seq [set i | tnth m i] | m <- units] i.
 Proof.
-rewrite /counts_exec (nth_map 0%N) ?size_iota // nth_iota // add0n /counts !count_map; congr INR; apply: eq_count => m /=.
+rewrite /counts_exec (nth_map 0%N) ?size_iota // nth_iota // add0n /counts !count_map; congr INR; apply: eq_count =>
+  m /=.
 by rewrite inE (tnth_nth false).
 Qed.
 
-(* ---- the rules of a ledger (Definition 36, Theorem 37): charges of an epsilon or none, a rho or none, and a delta ---- *)
+(* ---- the rules of a ledger (Definition 36, Theorem 37): charges of an epsilon or none, a rho or none, and a delta
+  ---- *)
 Definition amounts := (option Q * option Q * Q)%type.
 Fixpoint ledger_exec (limits spent : amounts) (charges : seq amounts) : seq bool :=
   if charges is c :: rest then
@@ -167,21 +171,25 @@ Definition agrees_class (c : Q * seq Z * nat * nat * nat * Q * nat) : bool :=
 (* what the caller states, and the R of the library *)
 Definition agrees_range (c : Q * Q * bool * Q) : bool :=
   let: (down, up, monotone, R) := c in Qeq_bool (range_exec down up monotone) R.
-(* the units, the counts of the library, the counts with one unit more, and the R of the library: no two counts move against
+(* the units, the counts of the library, the counts with one unit more, and the R of the library:
+  no two counts move against
    each other by more than R *)
 Definition agrees_counts (c : seq (seq bool) * seq nat * seq bool * seq nat * Q) : bool :=
   let: (units, before, unit_, after, R) := c in
   let moves := [seq (Z.of_nat p.2 - Z.of_nat p.1)%Z | p <- zip before after] in
-  [&& counts_exec (size before) units == before, counts_exec (size after) (unit_ :: units) == after, size before == size after
+  [&& counts_exec (size before) units == before, counts_exec (size after) (unit_ ::
+    units) == after, size before == size after
     & all (fun a => all (fun b => Qle_bool (inject_Z (a - b)%Z) R) moves) moves].
 (* the limits of a ledger, charges, and which of them its rules admit *)
 Definition agrees_ledger (c : amounts * seq amounts * seq bool) : bool :=
   let: (limits, charges, admitted) := c in ledger_exec limits (Some 0%Q, Some 0%Q, 0%Q) charges == admitted.
-(* epsilon, k of the race, and the public constants of the guard: g, a, and e of one-shot. They are as Theorem 73 asks. *)
+(* epsilon, k of the race, and the public constants of the guard: g, a, and e of one-shot. They are as Theorem 73
+  asks. *)
 Definition agrees_constants (c : Q * nat * Q * Q * Q) : bool :=
   let: (eps, k, g, a, e) := c in
   [&& Qle_bool 0 g, Qle_bool g 1, ~~ Qle_bool a 0, Qle_bool a 1
     & Qeq_bool (e * inject_Z (Z.of_nat k)) ((1 - a) * eps)]%Q.
-(* a budget, the number of groups of one user, and the epsilon of each group's list: together they are within the budget *)
+(* a budget, the number of groups of one user, and the epsilon of each group's list:
+  together they are within the budget *)
 Definition agrees_groups (c : Q * nat * Q) : bool :=
   let: (B, m, e) := c in Qle_bool (inject_Z (Z.of_nat m) * e)%Q B && Qle_bool 0 e.

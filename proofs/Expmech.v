@@ -37,7 +37,8 @@ rewrite key; split; apply: Rmult_le_compat_r; try lra.
 - by rewrite /Rminus e1; apply: Rmult_le_compat_r; [lra | apply: exp_le; have := H o; lra].
 Qed.
 Theorem softmax_pure eps (u u' : T -> R) : 0 <= eps -> moves_within eps u u' -> pureDP eps (softmax u) (softmax u').
-Proof. by move=> e0 H; apply: brange_pure => //; [exact: softmax_distribution | exact: softmax_distribution | exact: softmax_brange]. Qed.
+Proof. by move=> e0 H; apply: brange_pure => //; [exact: softmax_distribution | exact: softmax_distribution | exact:
+  softmax_brange]. Qed.
 
 (* The exponential mechanism at scale R/eps, with public weights (w = 1 without). *)
 Definition expmech (w : T -> R) (r eps : R) (x : T -> R) (o : T) :=
@@ -69,9 +70,11 @@ Qed.
 Corollary expmech_monotone r eps (x x' : T -> R) : 0 < r -> 0 <= eps ->
   (forall i, Rabs (x' i - x i) <= r) -> monotone_move x x' ->
   pureDP eps (expmech (fun _ => 1) r eps x) (expmech (fun _ => 1) r eps x').
-Proof. by move=> r0 e0 H M; case: (@expmech_private (fun _ => 1) r eps x x') => // [_|]; [lra | exact: range_monotone]. Qed.
+Proof. by move=> r0 e0 H M; case: (@expmech_private (fun _ => 1) r eps x x') => // [_|]; [lra | exact:
+  range_monotone]. Qed.
 Corollary expmech_general r eps (x x' : T -> R) : 0 < r -> 0 <= eps ->
   (forall i, Rabs (x' i - x i) <= r) ->
   pureDP eps (expmech (fun _ => 1) (2 * r) eps x) (expmech (fun _ => 1) (2 * r) eps x').
-Proof. by move=> r0 e0 H; case: (@expmech_private (fun _ => 1) (2 * r) eps x x') => // [_||]; [lra | lra | exact: range_general]. Qed.
+Proof. by move=> r0 e0 H; case: (@expmech_private (fun _ => 1) (2 * r) eps x x') => // [_||]; [lra | lra | exact:
+  range_general]. Qed.
 End Soft.

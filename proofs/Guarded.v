@@ -1,4 +1,5 @@
-(* Theorem 73: guarded top-k is eps-DP for the set together with its flag. Before it order statistics x_[j] (for Lemma 5), the
+(* Theorem 73: guarded top-k is eps-DP for the set together with its flag. Before it order statistics x_[j] (for Lemma
+  5), the
    score V of the guard (Definition 72), and Theorem 63 for exponential noise. *)
 From Shortlist Require Import Base Scores Shifting Canonical Race OneShot.
 From mathcomp Require Import binomial.
@@ -71,10 +72,12 @@ have := moves_within_scale c0 M; have -> : eps / r * r = eps by field; lra.
 by move=> M'; split; apply: half => //; exact: moves_within_sym.
 Qed.
 Theorem theorem63_exponential (x x' : T -> R) : moves_within r x x' ->
-  pureDP eps (win (fun _ => 1) (fun y => eps / r * u_gap (k := k) g x y)) (win (fun _ => 1) (fun y => eps / r * u_gap g x' y)).
+  pureDP eps (win (fun _ => 1) (fun y => eps / r * u_gap (k := k) g x y)) (win (fun _ => 1) (fun y =>
+    eps / r * u_gap g x' y)).
 Proof. by move=> M; apply: (race_pure (u := u_gap g)); exact: lipschitz_gap. Qed.
 Theorem theorem63_exponential_paper (x x' : T -> R) : moves_within r x x' ->
-  pureDP eps (win (fun _ => 1) (fun y => eps / r * u_paper (k := k) g x y)) (win (fun _ => 1) (fun y => eps / r * u_paper g x' y)).
+  pureDP eps (win (fun _ => 1) (fun y => eps / r * u_paper (k := k) g x y)) (win (fun _ => 1) (fun y =>
+    eps / r * u_paper g x' y)).
 Proof. by move=> M; apply: (race_pure (u := u_paper g)); exact: lipschitz_paper. Qed.
 End Unguarded.
 

@@ -1,4 +1,5 @@
-(* Theorem 170 for exponential noise: a race whose winner is followed by an approximately private release, and guarded top-k
+(* Theorem 170 for exponential noise: a race whose winner is followed by an approximately private release, and guarded
+  top-k
    with any ((1 - a) eps, delta)-DP release after the guard. *)
 From mathcomp Require Import binomial.
 From Shortlist Require Import Base Scores Shifting Canonical Race RaceTotal OneShot Guarded Renyi.
@@ -70,14 +71,16 @@ have half z z' : moves_within r z z' -> approx ((1 - a) * eps) delta (Y z') (Y z
       exp eps * \big[Rplus/0]_(y | inl y \in S) win (hazard a (k := k)) (value g tau r eps junk z) (Some y).
     by rewrite -rsum_scale; apply: rsum_le => y _; have := race_hazard h0 (Some y) eps0 M; rewrite /= Rmult_1_l.
   pose Su := [set u | inr u \in S].
-  have inSu (F : U -> R) : \big[Rplus/0]_(u | inr u \in S) F u = \rsum_(u in Su) F u by apply: eq_bigl => u; rewrite inE.
+  have inSu (F : U -> R) : \big[Rplus/0]_(u | inr u \in S) F u = \rsum_(u in Su) F u by apply: eq_bigl => u;
+    rewrite inE.
   rewrite !rsum_scale !inSu; have := HY Su; rewrite /prob => Hu.
   have R := race_hazard h0 None eps0 M; rewrite /= in R.
   have p0 : 0 <= \rsum_(u in Su) Y z u by apply: rsum_ge0 => u _; case: (DY z).
   have e1 : exp eps = exp (a * eps) * exp ((1 - a) * eps) by rewrite -exp_plus; congr exp; ring.
   have s1 := Rmult_le_compat_l _ _ _ (w0 None) Hu.
   have s2 : win (hazard a (k := k)) (value g tau r eps junk z') None * (exp ((1 - a) * eps) * \rsum_(u in Su) Y z u) <=
-      exp (a * eps) * win (hazard a (k := k)) (value g tau r eps junk z) None * (exp ((1 - a) * eps) * \rsum_(u in Su) Y z u).
+      exp (a * eps) * win (hazard a (k := k)) (value g tau r eps junk z) None * (exp ((1 - a) * eps) * \rsum_(u in Su)
+        Y z u).
     by apply: Rmult_le_compat_r => //; apply: Rmult_le_pos => //; exact/Rlt_le/exp_pos.
   have s3 : win (hazard a (k := k)) (value g tau r eps junk z') None * delta <= delta by nra.
   rewrite Rmult_plus_distr_l {2}e1 Rplus_assoc; apply: Rplus_le_compat; first exact: sets.

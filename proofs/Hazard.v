@@ -1,9 +1,12 @@
 (* Winners and sets under any noise of hazard at most 1: Theorems 51, 59, 63, 71, 241 and (i) of 260.
 
-   The noise of candidate i is any real random variable, given by its survival function S_i(t) = P[N_i > t]; nothing is assumed
-   of it but that it is one and that its hazard is at most h_i. How probabilities are stated: a set y of candidates wins if each
+   The noise of candidate i is any real random variable, given by its survival function S_i(t) = P[N_i > t];
+     nothing is assumed
+   of it but that it is one and that its hazard is at most h_i. How probabilities are stated:
+     a set y of candidates wins if each
    of its members finishes above Z, the largest finish outside y. Z has the distribution function
-   G(z) = prod_{j not in y} (1 - S_j(z - s_j)); with its quantile function q and U uniform on (0, 1), q(U) has the distribution
+   G(z) = prod_{j not in y} (1 - S_j(z - s_j)); with its quantile function q and U uniform on (0, 1), q(U) has the
+     distribution
    of Z, and it is independent of the noise inside y. So
 
        P[y wins] = Int_0^1 prod_{i in y} S_i(q(u) - s_i) du.
@@ -224,7 +227,8 @@ have M' : moves_within (eps / INR k) (fun i => x i / (INR k * r / eps)) (fun i =
     case: e0 => [e0|<-]; first by field; lra.
     by rewrite /Rdiv Rinv_0 !Rmult_0_r Rinv_0; ring.
   have -> : eps / INR k = eps / (INR k * r) * r by field; lra.
-  have [b Hb] : moves_within (eps / (INR k * r) * r) (fun i => eps / (INR k * r) * x i) (fun i => eps / (INR k * r) * x' i).
+  have [b Hb] : moves_within (eps / (INR k * r) * r) (fun i => eps / (INR k * r) * x i) (fun i =>
+    eps / (INR k * r) * x' i).
     apply: moves_within_scale => //; rewrite /Rdiv; apply: Rmult_le_pos => //; apply/Rlt_le/Rinv_0_lt_compat; nra.
   by exists b => i; rewrite !e.
 by split; apply: half => //; exact: moves_within_sym.

@@ -39,8 +39,10 @@ Qed.
 Lemma mass_bij f (h h' : A -> A) m : cancel h h' -> cancel h' h -> mass f xpredT m -> mass (fun a => f (h a)) xpredT m.
 Proof.
 move=> hh hh' [u l]; split=> [s [x [ux _ ->]]|b hb].
-  apply: u; exists (map h x); split; [by rewrite map_inj_uniq //; exact: can_inj hh | by apply/allP | by rewrite big_map].
-apply: l => s [x [ux _ ->]]; apply: hb; exists (map h' x); split; [by rewrite map_inj_uniq //; exact: can_inj hh' | by apply/allP |].
+  apply: u; exists (map h x); split; [by rewrite map_inj_uniq //; exact:
+    can_inj hh | by apply/allP | by rewrite big_map].
+apply: l => s [x [ux _ ->]]; apply: hb; exists (map h' x); split; [by rewrite map_inj_uniq //; exact:
+  can_inj hh' | by apply/allP |].
 by rewrite big_map; apply: eq_bigr => a _; rewrite hh'.
 Qed.
 End Mass.
@@ -139,7 +141,8 @@ rewrite e Rinv_r; last lra.
 by have := pow_le q n; lra.
 Qed.
 Lemma exp_INR a n : exp (a * INR n) = exp a ^ n.
-Proof. by elim: n => [|n IH]; [rewrite Rmult_0_r exp_0 | rewrite S_INR Rmult_plus_distr_l Rmult_1_r exp_plus IH /=; ring]. Qed.
+Proof. by elim: n => [|n IH]; [rewrite Rmult_0_r exp_0 | rewrite S_INR Rmult_plus_distr_l Rmult_1_r exp_plus IH /=;
+  ring]. Qed.
 
 Section Summable.
 Variable i0 : K.
@@ -210,7 +213,8 @@ rewrite big_cons [size (_ :: _)]/= -tech_pow_Rmult; apply: Rmult_le_compat; try 
 by apply: rprod_ge0 => i _; lra.
 Qed.
 
-(* The mechanism: the true vector plus z. Its normaliser is the same for every x, its distribution has mass 1, and it is eps-DP. *)
+(* The mechanism: the true vector plus z. Its normaliser is the same for every x, its distribution has mass 1, and it
+  is eps-DP. *)
 Theorem knorm_total : exists C, 0 < C /\ mass wt xpredT C.
 Proof.
 have [C hC] := mass_exists xpredT wt_bounded; exists C; split=> //.

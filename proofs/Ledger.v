@@ -1,15 +1,19 @@
-(* Theorem 37 for all budgets, deltas included (without refunds): the rules of Definition 36. A question is a mechanism with a
+(* Theorem 37 for all budgets, deltas included (without refunds): the rules of Definition 36. A question is a
+  mechanism with a
    common thinning (Definition 19) and the charge that it states: an epsilon, a rho, or both, and a delta.
 
-   A charge is admitted if afterwards the sum of deltas is within its limit, and the sum of epsilons or the sum of rhos is
+   A charge is admitted if afterwards the sum of deltas is within its limit, and the sum of epsilons or the sum of
+     rhos is
    within its own. Sums are exact rationals; a charge without a form closes that rule: its sum becomes None. *)
 From Coq Require Import QArith Qreals.
 From Shortlist Require Import Base Renyi Thinning Compose.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
-Definition add (x y : option Q) : option Q := if x is Some a then if y is Some b then Some (a + b)%Q else None else None.
-Definition within (x limit : option Q) : bool := if limit is Some b then if x is Some a then Qle_bool a b else false else false.
+Definition add (x y : option Q) : option Q := if x is Some a then if y is Some b then Some (a + b)%Q else None else
+  None.
+Definition within (x limit : option Q) : bool := if limit is Some b then if x is Some a then Qle_bool a b else false
+  else false.
 
 Section Ledger.
 Variable O : finType.
@@ -34,7 +38,8 @@ Definition charge (z : sums) (q : question) : sums := (add z.1.1 (epsilon q), ad
 Definition asked (z : sums) (h : seq O) : option question :=
   if A h is Some q then if fits (charge z q) then Some q else None else None.
 Fixpoint spent (h : seq O) : sums :=
-  if h is _ :: h' then if asked (spent h') h' is Some q then charge (spent h') q else spent h' else (Some 0%Q, Some 0%Q, 0%Q).
+  if h is _ :: h' then if asked (spent h') h' is Some q then charge (spent h') q else spent h' else (Some 0%Q, Some
+    0%Q, 0%Q).
 Definition admitted h := asked (spent h) h.
 Definition refuse (o : O) : R := if o == no then 1 else 0.
 Definition answer b h : O -> R := if admitted h is Some q then mech q b else refuse.
@@ -124,7 +129,8 @@ have d := deltas t; case ad: (admitted t) => [q|]; last first.
     rewrite /kept /law_part ad -[RHS](proj2 refuse_distribution); apply: eq_bigr => o _; ring.
   by rewrite Rmult_1_l; lra.
 have [[d0 D [_ _ _ [m0 m1]] _ _] f] := admitted_sound ad.
-rewrite (eq_bigr (fun o => sigma (o :: t) * PA b (o :: t) * (1 - Q2R G + (Q2R (spent t).2 + Q2R (delta q))))); last first.
+rewrite (eq_bigr (fun o => sigma (o :: t) * PA b (o :: t) * (1 - Q2R G + (Q2R (spent t).2 + Q2R (delta q)))));
+  last first.
   by move=> o _; rewrite /= -/(admitted t) ad /= Q2R_plus.
 rewrite e; apply: Rmult_le_compat_l => //.
 have m : 1 - Q2R (delta q) <= \rsum_o (kept t o * law_part b t o) by rewrite /kept /law_part ad; case: b {e w w0}.
@@ -146,7 +152,8 @@ have [_ t1] := transcript_distribution b n.
 have := mass_kept b n.
 have -> : \big[Rplus/0]_(h : n.-tuple O) (transcript b h - sigma h * PA b h) =
           1 - \big[Rplus/0]_(h : n.-tuple O) (sigma h * PA b h).
-  have e1 : \big[Rplus/0]_(h : n.-tuple O) (- 1 * (sigma h * PA b h)) = - 1 * \big[Rplus/0]_(h : n.-tuple O) (sigma h * PA b h).
+  have e1 : \big[Rplus/0]_(h : n.-tuple O) (- 1 * (sigma h * PA b h)) = - 1 * \big[Rplus/0]_(h :
+    n.-tuple O) (sigma h * PA b h).
     exact: rsum_scale.
   rewrite -[X in _ = X - _]t1 /Rminus -[X in _ = _ + X]Rmult_1_l -Ropp_mult_distr_r Ropp_mult_distr_l -e1 -big_split /=.
   by apply: eq_bigr => h _; ring.
@@ -268,7 +275,8 @@ lra.
 Qed.
 End Order.
 
-(* ZCDP(rho, delta) budgets: no rule (a), C = rho, G = delta. The transcript has a common thinning of mass delta with rho-zCDP. *)
+(* ZCDP(rho, delta) budgets: no rule (a), C = rho, G = delta. The transcript has a common thinning of mass delta with
+  rho-zCDP. *)
 Theorem filter_thinned c n : E = None -> C = Some c ->
   exists (L L' s : n.-tuple O -> R), [/\ distribution L, distribution L', zcdp (Q2R c) L L'
     & thinning (Q2R G) (fun h : n.-tuple O => transcript false h) (fun h : n.-tuple O => transcript true h) L L' s].
@@ -278,7 +286,8 @@ move=> En Cc; exists (fun h => PA false h), (fun h => PA true h), (fun h => sigm
 - exact: chain_distribution (part_distribution true).
 - have half b a : 1 < a -> renyi a (a * Q2R c) (fun h : n.-tuple O => PA b h) (fun h : n.-tuple O => PA (~~ b) h).
     have ok h : exists2 r, (spent h).1.2 = Some r & Q2R r <= Q2R c.
-      have /andP [_] := spent_fits h; rewrite En Cc /within /=; case: (spent h).1.2 => [r|//] /Qle_bool_imp_le /Qle_Rle rc.
+      have /andP [_] := spent_fits h; rewrite En Cc /within /=; case: (spent h).1.2 =>
+        [r|//] /Qle_bool_imp_le /Qle_Rle rc.
       by exists r.
     move=> a1; split.
       by move=> h; apply: (open_dominated a1); have [r -> _] := ok h.
@@ -310,7 +319,8 @@ have same b (h : n.-tuple O) : transcript b h = sigma h * PA b h.
   by move: r; set x := \big[_/_]_(i | _) _; lra.
 have half b : pure (Q2R e) (fun h : n.-tuple O => transcript b h) (fun h : n.-tuple O => transcript (~~ b) h).
   apply: pointwise_pure => h; rewrite !same.
-  have /andP [_] := spent_fits h; rewrite Ee Cn /within orbF; case se: (spent h).1.1 => [e'|//] /Qle_bool_imp_le /Qle_Rle le.
+  have /andP [_] := spent_fits h; rewrite Ee Cn /within orbF; case se: (spent h).1.1 =>
+    [e'|//] /Qle_bool_imp_le /Qle_Rle le.
   have := @rule_a b h e' se; have := sigma01 h; have := exp_le le; have := PA_ge0 (~~ b) h => q0 x1 s01 x2.
   have x3 : PA b h <= exp (Q2R e) * PA (~~ b) h by nra.
   by nra.
@@ -325,17 +335,22 @@ move=> Ee Cn; have half b :
     approx (Q2R e) (Q2R G) (fun h : n.-tuple O => transcript b h) (fun h : n.-tuple O => transcript (~~ b) h).
   move=> S; rewrite /prob -rsum_scale.
   have hat (h : n.-tuple O) : 0 <= transcript b h - sigma h * PA b h by have := hat_below b h; lra.
-  have point (h : n.-tuple O) : transcript b h <= exp (Q2R e) * transcript (~~ b) h + (transcript b h - sigma h * PA b h).
-    have /andP [_] := spent_fits h; rewrite Ee Cn /within orbF; case se: (spent h).1.1 => [e'|//] /Qle_bool_imp_le /Qle_Rle le.
+  have point (h : n.-tuple O) : transcript b h <= exp (Q2R e) * transcript (~~ b) h + (transcript b h - sigma h * PA b
+    h).
+    have /andP [_] := spent_fits h; rewrite Ee Cn /within orbF; case se: (spent h).1.1 =>
+      [e'|//] /Qle_bool_imp_le /Qle_Rle le.
     have := @rule_a b h e' se; have := sigma01 h; have := exp_le le; have := PA_ge0 (~~ b) h => q0 x1 s01 x2.
     have x3 : PA b h <= exp (Q2R e) * PA (~~ b) h by nra.
     have x4 := hat_below (~~ b) h; have x5 := exp_pos (Q2R e).
     have x6 : sigma h * PA b h <= exp (Q2R e) * (sigma h * PA (~~ b) h) by nra.
-    have x7 : exp (Q2R e) * (sigma h * PA (~~ b) h) <= exp (Q2R e) * transcript (~~ b) h by apply: Rmult_le_compat_l; lra.
+    have x7 : exp (Q2R e) * (sigma h * PA (~~ b) h) <= exp (Q2R e) * transcript (~~ b) h by apply: Rmult_le_compat_l;
+      lra.
     lra.
-  apply: (Rle_trans _ (\big[Rplus/0]_(h in S) (exp (Q2R e) * transcript (~~ b) h + (transcript b h - sigma h * PA b h)))).
+  apply: (Rle_trans _ (\big[Rplus/0]_(h in S) (exp (Q2R e) * transcript (~~ b) h + (transcript b h - sigma h * PA b
+    h)))).
     by apply: rsum_le => h _; exact: point.
-  rewrite big_split /=; apply: Rplus_le_compat_l; apply: Rle_trans (removed b n); rewrite [X in _ <= X](bigID (mem S)) /=.
+  rewrite big_split /=; apply: Rplus_le_compat_l; apply: Rle_trans (removed b n); rewrite [X in _ <=
+    X](bigID (mem S)) /=.
   rewrite -[X in X <= _]Rplus_0_r; apply: Rplus_le_compat_l; by apply: rsum_ge0 => h _; exact: hat.
 by split; [exact: half false | exact: half true].
 Qed.
@@ -346,7 +361,8 @@ Theorem filter_approx e c a d n : E = Some e -> C = Some c -> (0 <= e)%Q -> 1 < 
   approxDP (Q2R e) (Q2R G + d) (fun h : n.-tuple O => transcript false h) (fun h : n.-tuple O => transcript true h).
 Proof.
 move=> Ee Cc e0 a1 dd d0.
-have half b : approx (Q2R e) (Q2R G + d) (fun h : n.-tuple O => transcript b h) (fun h : n.-tuple O => transcript (~~ b) h).
+have half b : approx (Q2R e) (Q2R G + d) (fun h : n.-tuple O => transcript b h) (fun h : n.-tuple O =>
+  transcript (~~ b) h).
   move=> S; rewrite /prob.
   pose Sb := [set h in S | ~~ within (spent (val h)).1.1 E].
   have hat (h : n.-tuple O) : 0 <= transcript b h - sigma h * PA b h by have := hat_below b h; lra.
@@ -354,7 +370,8 @@ have half b : approx (Q2R e) (Q2R G + d) (fun h : n.-tuple O => transcript b h) 
     have rm := removed b n; rewrite (bigID (mem S)) /= in rm.
     have r0 : 0 <= \big[Rplus/0]_(h : n.-tuple O | h \notin S) (transcript b h - sigma h * PA b h).
       by apply: rsum_ge0 => h _; exact: hat.
-    have -> : \rsum_(h in S) transcript b h = \rsum_(h in S) (transcript b h - sigma h * PA b h) + \rsum_(h in S) (sigma h * PA b h).
+    have -> : \rsum_(h in S) transcript b h = \rsum_(h in S) (transcript b h - sigma h * PA b h) + \rsum_(h in S)
+      (sigma h * PA b h).
       by rewrite -big_split /=; apply: eq_bigr => h _; ring.
     by move: rm r0; set x := \big[_/_]_(h | h \notin S) _; set y := \big[_/_]_(h in S) _; lra.
   have s2 : \rsum_(h in S) (sigma h * PA b h - exp (Q2R e) * (sigma h * PA (~~ b) h)) <= d.
@@ -363,7 +380,8 @@ have half b : approx (Q2R e) (Q2R G + d) (fun h : n.-tuple O => transcript b h) 
     rewrite (bigID (fun h : n.-tuple O => within (spent h).1.1 E)) /=.
     have neg : \big[Rplus/0]_(h : n.-tuple O | (h \in S) && within (spent h).1.1 E)
         (sigma h * PA b h - exp (Q2R e) * (sigma h * PA (~~ b) h)) <= 0.
-      rewrite -[X in _ <= X](@big1 _ _ Rplus_monoid _ (index_enum _) (fun h : n.-tuple O => (h \in S) && within (spent h).1.1 E) (fun _ => 0)) //.
+      rewrite -[X in _ <= X](@big1 _ _ Rplus_monoid _ (index_enum _) (fun h : n.-tuple O =>
+        (h \in S) && within (spent h).1.1 E) (fun _ => 0)) //.
       apply: rsum_le => h /andP [_]; rewrite Ee /within; case se: (spent h).1.1 => [e'|//] /Qle_bool_imp_le /Qle_Rle le.
       have := @rule_a b h e' se; have := sigma01 h; have := exp_le le; have := PA_ge0 (~~ b) h => q0 x1 s01 x2.
       have x3 : PA b h <= exp (Q2R e) * PA (~~ b) h by nra.
@@ -374,9 +392,11 @@ have half b : approx (Q2R e) (Q2R G + d) (fun h : n.-tuple O => transcript b h) 
       by apply: eq_bigl => h; rewrite inE.
     rewrite -[X in _ <= X]Rplus_0_l; apply: Rplus_le_compat; [exact: neg | exact: Rle_refl].
   have s3 : \rsum_(h in S) (sigma h * PA b h) =
-      \rsum_(h in S) (sigma h * PA b h - exp (Q2R e) * (sigma h * PA (~~ b) h)) + exp (Q2R e) * \rsum_(h in S) (sigma h * PA (~~ b) h).
+      \rsum_(h in S) (sigma h * PA b h - exp (Q2R e) * (sigma h * PA (~~ b) h)) + exp (Q2R e) * \rsum_(h in S) (sigma
+        h * PA (~~ b) h).
     by rewrite -rsum_scale -big_split /=; apply: eq_bigr => h _; ring.
-  have s4 : exp (Q2R e) * (\rsum_(h in S) (sigma h * PA (~~ b) h)) <= exp (Q2R e) * (\rsum_(h in S) transcript (~~ b) h).
+  have s4 : exp (Q2R e) * (\rsum_(h in S) (sigma h * PA (~~ b) h)) <= exp (Q2R e) * (\rsum_(h in S) transcript (~~ b)
+    h).
     apply: Rmult_le_compat_l; first exact/Rlt_le/exp_pos.
     by apply: rsum_le => h _; exact: hat_below.
   lra.

@@ -1,4 +1,5 @@
-(* Monotone bounded functions are Riemann integrable: they are uniform limits of sums of steps. The distributions of general
+(* Monotone bounded functions are Riemann integrable: they are uniform limits of sums of steps. The distributions of
+  general
    noise are stated as such integrals (Hazard.v). *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base.
@@ -72,7 +73,8 @@ have int n : ex_RInt (layers F n) 0 1.
   apply: step_integrable => u v u0 uv v1; rewrite !FE; [|lra|lra]; have := mono u v u0 uv v1.
   by case: Rle_dec => // a b _; case: Rle_dec => // c'; case: c'; nra.
 have [||I [_ h]] := filterlim_RInt (V := R_CompleteNormedModule) (fun n => layers F n.+1) 0 1 _ _ F
-    (fun n => RInt (layers F n.+1) 0 1); [move=> n; apply: (RInt_correct (V := R_CompleteNormedModule)); exact: int | | by exists I].
+    (fun n => RInt (layers F n.+1) 0 1); [move=> n; apply: (RInt_correct (V := R_CompleteNormedModule)); exact:
+      int | | by exists I].
 apply/filterlim_locally => e; have [N HN] : exists N, / INR N.+1 < e.
   have [N [h N0]] := archimed_cor1 e (cond_pos e); exists N; apply: Rle_lt_trans h.
   by apply: Rinv_le_contravar; [exact: lt_0_INR | apply: le_INR; exact/leP].

@@ -1,5 +1,7 @@
-(* Theorem 60 for exponential noise: the ordered list of the k best finishes s_i + Exp(1), by its distribution. In the times
-   T_i = e^-finish, uniform on [0, 1/w_i], w_i = e^{s_i}, the list (i_1, .., i_k) is T_{i_1} < .. < T_{i_k} < all others. *)
+(* Theorem 60 for exponential noise: the ordered list of the k best finishes s_i + Exp(1), by its distribution. In the
+  times
+   T_i = e^-finish, uniform on [0, 1/w_i], w_i = e^{s_i}, the list (i_1, .., i_k) is T_{i_1} < .. < T_{i_k} < all
+     others. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Race.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -36,7 +38,8 @@ have := @RInt_comp_lin _ f c 0 0 b ei; rewrite Rmult_0_r !Rplus_0_r => <-.
 have cd z : continuous (fun t => f (c * t)) z.
   by apply: continuous_comp; [apply: ex_derive_continuous; auto_derive | exact: cf].
 rewrite RInt_scal; last first.
-  by apply: (ex_RInt_ext (fun t => f (c * t))) => [z _|]; [rewrite Rplus_0_r | apply: ex_RInt_continuous => z _; exact: cd].
+  by apply: (ex_RInt_ext (fun t => f (c * t))) => [z _|]; [rewrite Rplus_0_r | apply: ex_RInt_continuous => z _;
+    exact: cd].
 by rewrite /scal /= /mult /=; congr (_ * _); apply: RInt_ext => z _; rewrite Rplus_0_r.
 Qed.
 
@@ -47,7 +50,8 @@ Implicit Types (w s : T -> R) (l : seq T).
 Fixpoint ahead w l (t : R) : R := if l is i :: l' then w i * RInt (ahead w l') 0 (Rmin t (/ w i)) else 1.
 Definition behind w l (t : R) := \big[Rmult/1]_(j | j \notin l) Rmax 0 (1 - w j * t).
 (* the distribution of the list whose last member is i: everybody of l before it, all others after it *)
-Definition list_probability w l := if l is i :: l' then w i * RInt (fun t => ahead w l' t * behind w l t) 0 (/ w i) else 1.
+Definition list_probability w l := if l is i :: l' then w i * RInt (fun t =>
+  ahead w l' t * behind w l t) 0 (/ w i) else 1.
 
 Lemma ahead_cont w l t : continuous (ahead w l) t.
 Proof.
@@ -84,7 +88,8 @@ have -> : exp (d * INR (size (i :: l))) = exp d * E by rewrite [size _]/= S_INR 
 have sc : RInt (fun t => E * ahead w l t) 0 (Rmin t (/ w i)) = E * RInt (ahead w l) 0 (Rmin t (/ w i)).
   by apply: (RInt_scal (V := R_CompleteNormedModule)); apply: ex_RInt_continuous => z _; exact: ahead_cont.
 rewrite sc in r1; rewrite [ahead w' _ _]/= [ahead w _ _]/=; split; first by apply: Rmult_le_pos; lra.
-have -> : exp d * E * (w i * RInt (ahead w l) 0 (Rmin t (/ w i))) = exp d * w i * (E * RInt (ahead w l) 0 (Rmin t (/ w i))) by ring.
+have -> : exp d * E * (w i * RInt (ahead w l) 0 (Rmin t (/ w i))) = exp d * w i * (E * RInt (ahead w l) 0 (Rmin t (/ w
+  i))) by ring.
 by apply: Rmult_le_compat; lra.
 Qed.
 Lemma list_le d w w' l : (forall i, 0 < w i <= w' i) -> (forall i, w' i <= exp d * w i) ->
@@ -138,7 +143,8 @@ Proof.
 move=> c0 w0; case: l => [|i l] //=; have wi := w0 i.
 rewrite (RInt_ext _ (fun t => (fun t => ahead w l t * behind w (i :: l) t) (c * t))); last first.
   move=> z _; rewrite ahead_scale //; congr (_ * _); apply: eq_bigr => j _; congr Rmax; rring.
-rewrite (Rmult_comm c) Rmult_assoc (RInt_dilate (f := fun t => ahead w l t * behind w (i :: l) t)); last by move=> z; exact: last_cont.
+rewrite (Rmult_comm c) Rmult_assoc (RInt_dilate (f := fun t => ahead w l t * behind w (i :: l) t)); last by move=> z;
+  exact: last_cont.
 by congr (_ * RInt _ _ _); field; lra.
 Qed.
 
@@ -162,7 +168,8 @@ Proof.
 apply: rsum_ge0 => l _; rewrite /list_distribution; case: ifP => _; last lra.
 by apply: list_ge0 => i; exact: exp_pos.
 Qed.
-Theorem one_shot_pure eps s s' : (0 < k)%N -> moves_within (eps / INR k) s s' -> pureDP eps (list_distribution s) (list_distribution s').
+Theorem one_shot_pure eps s s' : (0 < k)%N -> moves_within (eps / INR k) s s' ->
+  pureDP eps (list_distribution s) (list_distribution s').
 Proof.
 move=> k0; have kp : 0 < INR k by apply: lt_0_INR; exact/ltP.
 have half s1 s2 : moves_within (eps / INR k) s2 s1 -> pure eps (list_distribution s1) (list_distribution s2).
@@ -171,7 +178,8 @@ have half s1 s2 : moves_within (eps / INR k) s2 s1 -> pure eps (list_distributio
   exact: one_shot_list.
 by move=> H; split; apply: half => //; exact: moves_within_sym.
 Qed.
-Theorem one_shot_set_pure eps s s' : (0 < k)%N -> moves_within (eps / INR k) s s' -> pureDP eps (set_distribution s) (set_distribution s').
+Theorem one_shot_set_pure eps s s' : (0 < k)%N -> moves_within (eps / INR k) s s' ->
+  pureDP eps (set_distribution s) (set_distribution s').
 Proof. by move=> k0 /(one_shot_pure k0) [h h']; split; exact: push_pure. Qed.
 End OneShot.
 

@@ -16,7 +16,8 @@ Proof.
 have ne : [set j | j \notin l] != set0 by case: left_over => j hj; apply/set0Pn; exists j; rewrite inE.
 have [[b hb e] hi] := highestP w ne; rewrite inE in hb; exists b => // j hj; rewrite -e; apply: hi; by rewrite inE.
 Qed.
-Lemma behind_poly (l' : seq T) t b : (forall j, j \notin l' -> w j <= w b) -> 0 <= t <= / w b -> behind w l' t = polyB l' t.
+Lemma behind_poly (l' : seq T) t b : (forall j, j \notin l' -> w j <= w b) -> 0 <= t <= / w b ->
+  behind w l' t = polyB l' t.
 Proof.
 move=> hb [t0 tb]; apply: eq_bigr => j jl; rewrite Rmax_right //.
 have := hb j jl; have wb := w0 b; have : w b * t <= 1.
@@ -29,7 +30,7 @@ move=> hb tb; rewrite /behind (bigD1 b) //= Rmax_left ?Rmult_0_l //.
 by have wb := w0 b; have := Rmult_le_compat_l (w b) _ _ (Rlt_le _ _ wb) tb; rewrite Rinv_r; lra.
 Qed.
 Lemma polyB_cont l' t : continuous (polyB l') t.
-Proof. 
+Proof.
 rewrite /polyB; elim: (index_enum T) => [|a r IH].
   by apply: (continuous_ext (fun _ => 1)); [move=> z; rewrite big_nil | exact: continuous_const].
 case Pa: (a \notin l'); last by apply: continuous_ext IH => z; rewrite big_cons Pa.
@@ -66,11 +67,14 @@ have [b bl hb] := best_outside; have wb := w0 b; pose tau := / w b.
 have tp : 0 < tau by exact: Rinv_0_lt_compat.
 have cj j t : continuous (fun t => f t * polyB (j :: l) t) t by apply: (continuous_mult f) => //; exact: polyB_cont.
 have cB t : continuous (fun t => g t * polyB l t) t by apply: (continuous_mult g) => //; exact: polyB_cont.
-have cj' j t : continuous (fun t => f t * behind w (j :: l) t) t by apply: (continuous_mult f) => //; exact: behind_cont.
+have cj' j t : continuous (fun t => f t * behind w (j :: l) t) t by apply: (continuous_mult f) => //; exact:
+  behind_cont.
 have cB' t : continuous (fun t => g t * behind w l t) t by apply: (continuous_mult g) => //; exact: behind_cont.
-have ex (f' : R -> R) a c : (forall t, continuous f' t) -> ex_RInt f' a c by move=> cf'; apply: ex_RInt_continuous => z _; exact: cf'.
+have ex (f' : R -> R) a c : (forall t, continuous f' t) -> ex_RInt f' a c by move=> cf'; apply: ex_RInt_continuous =>
+  z _; exact: cf'.
 (* cut both sides at tau *)
-have L j : j \notin l -> RInt (fun t => f t * behind w (j :: l) t) 0 (/ w j) = RInt (fun t => f t * polyB (j :: l) t) 0 tau.
+have L j : j \notin l -> RInt (fun t => f t * behind w (j :: l) t) 0 (/ w j) = RInt (fun t => f t * polyB (j ::
+  l) t) 0 tau.
   move=> jl; have wj := w0 j; have tj : tau <= / w j by apply: Rinv_le_contravar => //; exact: hb.
   rewrite -(RInt_Chasles (V := R_CompleteNormedModule) _ 0 tau (/ w j)); try exact: ex.
   have -> : RInt (fun t => f t * behind w (j :: l) t) tau (/ w j) = 0.
@@ -100,21 +104,24 @@ have dI (f' : R -> R) t : (forall t, continuous f' t) -> is_derive (fun b => RIn
   by exists (mkposreal 1 Rlt_0_1) => z _; apply: RInt_correct; exact: ex.
 have dS t : is_derive (fun t => \rsum_(j | j \notin l) (w j * RInt (fun t => f t * polyB (j :: l) t) 0 t)) t
                       (f t * \rsum_(j | j \notin l) w j * polyB (j :: l) t).
-  rewrite -rsum_scale -big_filter; apply: (is_derive_ext (fun t => \big[Rplus/0]_(j <- [seq j <- index_enum T | j \notin l])
+  rewrite -rsum_scale -big_filter; apply: (is_derive_ext (fun t => \big[Rplus/0]_(j <- [seq j <- index_enum T | j
+    \notin l])
      (w j * RInt (fun t => f t * polyB (j :: l) t) 0 t))); first by move=> z; rewrite big_filter.
   apply: (bigsum_derive (f := fun j t => w j * RInt (fun t => f t * polyB (j :: l) t) 0 t)
            (df := fun j t => f t * (w j * polyB (j :: l) t))) => j.
   have -> : f t * (w j * polyB (j :: l) t) = w j * (f t * polyB (j :: l) t) by rring.
   by apply: is_derive_scal; apply: (dI (fun t => f t * polyB (j :: l) t)).
 have KC t : continuous K t.
-  apply: (continuous_minus (fun t => \rsum_(j | j \notin l) (w j * RInt (fun t => f t * polyB (j :: l) t) 0 t) + f t * polyB l t)).
+  apply: (continuous_minus (fun t => \rsum_(j | j \notin l) (w j * RInt (fun t => f t * polyB (j ::
+    l) t) 0 t) + f t * polyB l t)).
     apply: (continuous_plus (V := R_NormedModule)); last by apply: (continuous_mult f) => //; exact: polyB_cont.
     by apply: ex_derive_continuous; eexists; exact: dS.
   exact: RInt_upto_cont.
 have K_early t : t < m -> is_derive K t 0.
   move=> tm.
   have d3 : is_derive (fun t => RInt (fun t => g t * polyB l t) 0 (Rmin t m)) t (g t * polyB l t).
-    apply: (is_derive_ext_loc (fun t => RInt (fun t => g t * polyB l t) 0 t)); last exact: (dI (fun t => g t * polyB l t)).
+    apply: (is_derive_ext_loc (fun t => RInt (fun t => g t * polyB l t) 0 t)); last exact: (dI (fun t =>
+      g t * polyB l t)).
     have d0 : 0 < m - t by lra.
     exists (mkposreal _ d0) => y; rewrite /ball /= /AbsRing_ball /= /abs /minus /plus /opp /= => hy.
     by rewrite Rmin_left //; move: hy; split_Rabs; lra.
@@ -157,19 +164,23 @@ Section Distribution.
 Variables (T : finType) (w : T -> R).
 Hypothesis w0 : forall i, 0 < w i.
 (* given the first ones, somebody is next *)
-Lemma next (l : seq T) : (exists j, j \notin l) -> \rsum_(j | j \notin l) list_probability w (j :: l) = list_probability w l.
+Lemma next (l : seq T) : (exists j, j \notin l) -> \rsum_(j | j \notin l) list_probability w (j ::
+  l) = list_probability w l.
 Proof.
 move=> left_over; case: l left_over => [|i l] left_over.
   have e := @next_balance T w w0 [::] left_over (fun _ => 1) (fun _ => 0) 1 Rlt_0_1
-     (fun t => continuous_const _ _) (fun t => continuous_const _ _) (fun t _ => is_derive_const _ _) (fun t _ => erefl).
+     (fun t => continuous_const _ _) (fun t => continuous_const _ _) (fun t _ => is_derive_const _ _) (fun t _ =>
+       erefl).
   rewrite /list_probability [LHS]e (RInt_ext _ (fun _ => 0)); last by move=> t _; rewrite Rmult_0_l.
   by rewrite RInt_const /scal /= /mult /=; ring.
 have wi := w0 i; have m0 : 0 < / w i by exact: Rinv_0_lt_compat.
 have ex t : ex_RInt (ahead w l) 0 t by apply: ex_RInt_continuous => z _; exact: ahead_cont.
 rewrite [LHS](@next_balance T w w0 (i :: l) left_over (ahead w (i :: l)) (fun t => w i * ahead w l t) (/ w i) m0
    (fun t => @ahead_cont T w (i :: l) t)).
-- rewrite /list_probability; have -> : ahead w (i :: l) 0 = 0 by rewrite /= Rmin_left ?RInt_point /zero /=; [ring | lra].
-  rewrite Rplus_0_l (RInt_ext _ (fun t => scal (w i) (ahead w l t * behind w (i :: l) t))); last by move=> t _; rewrite /scal /= /mult /=; ring.
+- rewrite /list_probability; have -> : ahead w (i :: l) 0 = 0 by rewrite /= Rmin_left ?RInt_point /zero /=;
+  [ring | lra].
+  rewrite Rplus_0_l (RInt_ext _ (fun t => scal (w i) (ahead w l t * behind w (i :: l) t))); last by move=> t _;
+    rewrite /scal /= /mult /=; ring.
   rewrite (RInt_scal (V := R_CompleteNormedModule)) //; apply: ex_RInt_continuous => z _; exact: last_cont.
 - by move=> t; apply: (continuous_mult (fun _ => w i)); [exact: continuous_const | exact: ahead_cont].
 - move=> t tm; apply: (is_derive_ext_loc (fun t => w i * RInt (ahead w l) 0 t)).
@@ -190,17 +201,20 @@ rewrite (reindex (fun p : k.-tuple T * T => [tuple of p.2 :: p.1])) /=; last fir
     by congr (_, _); apply: val_inj.
   by apply: val_inj; rewrite /= [in RHS](tuple_eta h).
 rewrite (eq_bigl (fun p : k.-tuple T * T => uniq p.1 && (p.2 \notin p.1))); last by move=> [l j] /=; rewrite andbC.
-rewrite -(pair_big_dep (fun l : k.-tuple T => uniq l) (fun (l : k.-tuple T) j => j \notin l) (fun (l : k.-tuple T) j => list_probability w (j :: l))) /=.
+rewrite -(pair_big_dep (fun l : k.-tuple T => uniq l) (fun (l : k.-tuple T) j => j \notin l) (fun (l :
+  k.-tuple T) j => list_probability w (j :: l))) /=.
 apply: eq_bigr => l ul; apply: next.
 have : (#|l| < #|T|)%N by rewrite (card_uniqP ul) size_tuple.
 by rewrite -(cardC (mem l)) -{1}(addn0 #|l|) ltn_add2l => /card_gt0P [j]; rewrite !inE => hj; exists j.
 Qed.
 End Distribution.
-Theorem one_shot_distribution (T : finType) k (s : T -> R) : (k <= #|T|)%N -> distribution (list_distribution (k := k) s).
+Theorem one_shot_distribution (T : finType) k (s : T -> R) : (k <= #|T|)%N -> distribution (list_distribution (k :=
+  k) s).
 Proof.
 move=> kT; have w0 i : 0 < exp (s i) by exact: exp_pos.
 split=> [l|]; first by rewrite /list_distribution; case: ifP => _; [exact: list_ge0 | lra].
-rewrite -(lists_total w0 kT) /list_distribution -big_mkcond /= (reindex_inj (h := fun l : k.-tuple T => [tuple of rev l])) /=.
+rewrite -(lists_total w0 kT) /list_distribution -big_mkcond /= (reindex_inj (h := fun l : k.-tuple T =>
+  [tuple of rev l])) /=.
   by apply: eq_big => l; rewrite ?rev_uniq // /one_shot revK.
 by move=> l l' /(congr1 val) /= e; apply: val_inj; rewrite -[val l]revK -[val l']revK e.
 Qed.

@@ -1,4 +1,5 @@
-(* Permute-and-flip, as the distribution p_i Int_0^1 prod_{j != i} (1 - p_j s) ds: it is one, and it is eps-DP (Theorem 53 (iii)).
+(* Permute-and-flip, as the distribution p_i Int_0^1 prod_{j != i} (1 - p_j s) ds:
+  it is one, and it is eps-DP (Theorem 53 (iii)).
    That it is the largest of s_i + Exp(1), and what the algorithm returns, is in PermuteFlipRun.v. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Shifting Canonical Race.
@@ -138,7 +139,8 @@ have -> : \rsum_i pf s i = RInt (fun t => \rsum_i p i * miss p i t) 0 1.
         by move=> z _; rewrite big_cons.
       exact: (ex_RInt_plus (V := R_NormedModule)).
     rewrite big_cons IH (RInt_ext (fun t => \big[Rplus/0]_(i <- a :: l) (p i * miss p i t))
-      (fun t => plus (p a * miss p a t) (\big[Rplus/0]_(i <- l) (p i * miss p i t)))); last by move=> z _; rewrite big_cons.
+      (fun t => plus (p a * miss p a t) (\big[Rplus/0]_(i <- l) (p i * miss p i t)))); last by move=> z _;
+        rewrite big_cons.
     rewrite RInt_plus // /plus /=; congr (_ + _).
     by rewrite /pf /probability -/p (RInt_scal (V := R_CompleteNormedModule)) //; exact: miss_int.
   by case: (gen (index_enum T)).
@@ -149,7 +151,8 @@ have D t : is_derive F t (\rsum_i p i * miss p i t).
 have -> : RInt (fun t => \rsum_i p i * miss p i t) 0 1 = F 1 - F 0.
   apply: is_RInt_unique; apply: (is_RInt_derive F (fun t => \rsum_i p i * miss p i t)) => [z _|z _]; first exact: D.
   have gen (l : seq T) : continuous (fun t => \big[Rplus/0]_(i <- l) (p i * miss p i t)) z.
-    elim: l => [|a l IH]; first by apply: (continuous_ext (fun _ => 0)); [move=> y; rewrite big_nil | exact: continuous_const].
+    elim: l => [|a l IH]; first by apply: (continuous_ext (fun _ => 0)); [move=> y; rewrite big_nil | exact:
+      continuous_const].
     apply: (continuous_ext (fun t => plus (p a * miss p a t) (\big[Rplus/0]_(i <- l) (p i * miss p i t)))).
       by move=> y; rewrite big_cons.
     apply: (continuous_plus (V := R_NormedModule)) => //.

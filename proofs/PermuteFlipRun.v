@@ -1,6 +1,9 @@
-(* Permute-and-flip: Theorem 53 (i), the largest of s_i + Exp(1) has the distribution pf of PermuteFlip.v; and (ii), so has the
-   algorithm "visit the candidates in random order, accept i with probability p_i, stop at the first acceptance", written as
-   a recursion over the set of those not yet visited. (iii), eps-DP, is in PermuteFlip.v; (iv), that it is not of bounded
+(* Permute-and-flip: Theorem 53 (i), the largest of s_i + Exp(1) has the distribution pf of PermuteFlip.v;
+  and (ii), so has the
+   algorithm "visit the candidates in random order, accept i with probability p_i, stop at the first acceptance",
+     written as
+   a recursion over the set of those not yet visited. (iii), eps-DP, is in PermuteFlip.v;
+     (iv), that it is not of bounded
    range, with the numbers of two candidates. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Shifting Canonical Race RaceTotal OneShot PermuteFlip.
@@ -56,7 +59,8 @@ have dF t : is_derive F t (D t).
   have d1 : is_derive (fun t => t - 1) t 1 by auto_derive => //; ring.
   have := is_derive_mult _ _ _ _ _ d1 (phi_derive p A t) Rmult_comm.
   rewrite /plus /mult /= Rmult_1_l; congr (is_derive _ _ _); rewrite /D; congr (_ + _).
-  have -> : (t - 1) * - (\rsum_(i in A) p i * phi p (A :\ i) t) = (1 - t) * (\rsum_(i in A) p i * phi p (A :\ i) t) by ring.
+  have -> : (t - 1) * - (\rsum_(i in A) p i * phi p (A :\ i) t) = (1 - t) * (\rsum_(i in A) p i * phi p (A :\ i) t) by
+    ring.
   by rewrite -rsum_scale big_enum; apply: eq_bigr => j jA; rewrite (phi_split p t jA); ring.
 have one : RInt D 0 1 = 1.
   have e : minus (F 1) (F 0) = 1.
@@ -64,13 +68,17 @@ have one : RInt D 0 1 = 1.
     by ring.
   rewrite -[RHS]e; apply: is_RInt_unique; apply: (is_RInt_derive F D) => z _; first exact: dF.
   by apply: (continuous_plus (V := R_NormedModule)); [exact: phi_cont | exact: cs].
-have ij j : RInt (fun t => phi p A t - (1 - p j) * phi p (A :\ j) t) 0 1 = RInt (phi p A) 0 1 - (1 - p j) * RInt (phi p (A :\ j)) 0 1.
+have ij j : RInt (fun t => phi p A t - (1 - p j) * phi p (A :\ j) t) 0 1 = RInt (phi p A) 0 1 - (1 - p j) * RInt (phi
+  p (A :\ j)) 0 1.
   have es' : ex_RInt (fun t => (1 - p j) * phi p (A :\ j) t) 0 1.
-    by apply: ex_RInt_continuous => z _; apply: (continuous_mult (fun _ => 1 - p j)); [exact: continuous_const | exact: phi_cont].
+    by apply: ex_RInt_continuous => z _; apply: (continuous_mult (fun _ => 1 - p j)); [exact:
+      continuous_const | exact: phi_cont].
   rewrite (RInt_minus (V := R_CompleteNormedModule)) //; last exact: phi_int.
   by rewrite /minus /plus /opp /= (RInt_scal (V := R_CompleteNormedModule)) //; exact: phi_int.
-have total : RInt D 0 1 = RInt (phi p A) 0 1 + \rsum_(j in A) (RInt (phi p A) 0 1 - (1 - p j) * RInt (phi p (A :\ j)) 0 1).
-  rewrite /D (RInt_plus (V := R_CompleteNormedModule)); [|exact: phi_int|by apply: ex_RInt_continuous => z _; exact: cs].
+have total : RInt D 0 1 = RInt (phi p A) 0 1 + \rsum_(j in A) (RInt (phi p A) 0 1 - (1 - p j) * RInt (phi p (A :\ j))
+  0 1).
+  rewrite /D (RInt_plus (V := R_CompleteNormedModule)); [|exact: phi_int|by apply: ex_RInt_continuous => z _; exact:
+    cs].
   by rewrite es big_enum /plus /=; congr (_ + _); apply: eq_bigr => j _; exact: ij.
 have spread : \rsum_(j in A) (RInt (phi p A) 0 1 - (1 - p j) * RInt (phi p (A :\ j)) 0 1) =
     INR #|A| * RInt (phi p A) 0 1 - \rsum_(j in A) (1 - p j) * RInt (phi p (A :\ j)) 0 1.
@@ -92,8 +100,10 @@ elim: n S => [S c iS|n IH S c iS]; first by move: iS; rewrite (cards0_eq c) inE.
 have cA : #|S :\ i| = n by have := cardsD1 i S; rewrite iS c => -[].
 have n0 : INR #|S| <> 0 by rewrite c; exact: not_0_INR.
 apply: (Rmult_eq_reg_l (INR #|S|)) => //; rewrite /= -Rmult_assoc Rinv_r // Rmult_1_l.
-have -> : INR #|S| * (p i * RInt (phi p (S :\ i)) 0 1) = p i * (INR #|S :\ i|.+1 * RInt (phi p (S :\ i)) 0 1) by rewrite cA c; ring.
-rewrite phi_recursion Rmult_plus_distr_l Rmult_1_r -rsum_scale; congr (_ + _); apply: eq_bigr => j; rewrite !inE => /andP [ji jS].
+have -> : INR #|S| * (p i * RInt (phi p (S :\ i)) 0 1) = p i * (INR #|S :\ i|.+1 * RInt (phi p (S :\ i)) 0 1) by
+  rewrite cA c; ring.
+rewrite phi_recursion Rmult_plus_distr_l Rmult_1_r -rsum_scale; congr (_ + _); apply: eq_bigr => j; rewrite !inE =>
+  /andP [ji jS].
 rewrite IH; [|by have := cardsD1 j S; rewrite jS c => -[]|by rewrite !inE eq_sym ji iS].
 have -> : S :\ j :\ i = S :\ i :\ j by apply/setP => z; rewrite !inE andbCA.
 ring.
@@ -152,7 +162,8 @@ Qed.
 Theorem theorem53_iv e (s s' : bool -> R) : 0 < e -> s true - s false = e / 2 -> s' true - s' false = - (e / 2) ->
   moves_within e s s' /\ ~ brange e (pf s) (pf s').
 Proof.
-move=> e0 d d'; split; first by exists (Rmin (s' true - s true) (s' false - s false)) => -[]; rewrite /Rmin; case: Rle_dec; lra.
+move=> e0 d d'; split; first by exists (Rmin (s' true - s true) (s' false - s false)) => -[]; rewrite /Rmin; case:
+  Rle_dec; lra.
 have [sf st] := pf_two (Rlt_le _ _ e0) d.
 have [sf' st'] : pf s' true = exp (- (e / 2)) / 2 /\ pf s' false = 1 - exp (- (e / 2)) / 2.
   have [a b] := @pf_two e (fun b => s' (~~ b)) (Rlt_le _ _ e0) ltac:(rewrite /=; lra).

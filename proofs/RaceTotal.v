@@ -1,4 +1,5 @@
-(* The probabilities of a race with unequal hazards add up to 1: `win` of Race.v is a distribution, and Theorem 71 is about a
+(* The probabilities of a race with unequal hazards add up to 1: `win` of Race.v is a distribution, and Theorem 71 is
+  about a
    mechanism. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Shifting Canonical Race.
@@ -32,14 +33,16 @@ Qed.
 Lemma bigsum_cont (T : Type) (f : T -> R -> R) (l : seq T) t : (forall i, continuous (f i) t) ->
   continuous (fun t => \big[Rplus/0]_(j <- l) f j t) t.
 Proof.
-move=> cf; elim: l => [|a l IH]; first by apply: (continuous_ext (fun _ => 0)); [move=> z; rewrite big_nil | exact: continuous_const].
+move=> cf; elim: l => [|a l IH]; first by apply: (continuous_ext (fun _ => 0)); [move=> z; rewrite big_nil | exact:
+  continuous_const].
 apply: (continuous_ext (fun z => plus (f a z) (\big[Rplus/0]_(j <- l) f j z))); first by move=> z; rewrite big_cons.
 by apply: (continuous_plus (V := R_NormedModule)).
 Qed.
 Lemma bigprod_cont (T : Type) (f : T -> R -> R) (l : seq T) t : (forall i, continuous (f i) t) ->
   continuous (fun t => \big[Rmult/1]_(j <- l) f j t) t.
 Proof.
-move=> cf; elim: l => [|a l IH]; first by apply: (continuous_ext (fun _ => 1)); [move=> z; rewrite big_nil | exact: continuous_const].
+move=> cf; elim: l => [|a l IH]; first by apply: (continuous_ext (fun _ => 1)); [move=> z; rewrite big_nil | exact:
+  continuous_const].
 apply: (continuous_ext (fun z => f a z * (\big[Rmult/1]_(j <- l) f j z))); first by move=> z; rewrite big_cons.
 by apply: (continuous_mult (f a)).
 Qed.
@@ -79,7 +82,8 @@ Qed.
 Lemma arr_le1 c t : 0 < t <= tau -> arr c t <= 1.
 Proof.
 move=> [t0 tt]; rewrite arr_pos // -exp_0; apply: exp_le.
-have : ln t <= - vmax by rewrite -(ln_exp (- vmax)); case: tt => [hh|->]; [apply/Rlt_le/ln_increasing | exact: Rle_refl].
+have : ln t <= - vmax by rewrite -(ln_exp (- vmax)); case: tt => [hh|->]; [apply/Rlt_le/ln_increasing | exact:
+  Rle_refl].
 by have [_ hi] := vmaxP; have := hi c; have := h0 c; nra.
 Qed.
 Lemma beaten_arr c c' t : 0 < t -> exp (h c' * (v c' - v c)) * pw (arr c t) (h c' / h c) = arr c' t.
@@ -106,7 +110,8 @@ have d1 : is_derive (fun t => \rsum_c RInt (others h v c) 0 (arr c t)) t
   by exists (mkposreal 1 Rlt_0_1) => b _; apply: RInt_correct; exact: others_int.
 have d2 : is_derive (fun t => \big[Rmult/1]_c (1 - arr c t)) t
     (\rsum_c (- (h c / t * arr c t)) * \big[Rmult/1]_(c' | c' != c) (1 - arr c' t)).
-  apply: (bigprod_derive (f := fun c t => 1 - arr c t) (df := fun c t => - (h c / t * arr c t))); first exact: index_enum_uniq.
+  apply: (bigprod_derive (f := fun c t => 1 - arr c t) (df := fun c t => - (h c / t * arr c t))); first exact:
+    index_enum_uniq.
   move=> c; have := is_derive_minus _ _ _ _ _ (is_derive_const 1 t) (arr_derive c t0).
   by rewrite /minus /plus /opp /zero /= Rplus_0_l.
 have := is_derive_plus _ _ _ _ _ d1 d2; congr (is_derive _ _ _); rewrite /plus /= -big_split /= big1 // => c _.

@@ -1,4 +1,5 @@
-(* Lemma 48: integer shares W_c >= K m_c and a coin of probability K m_c / W_c, started again until it falls: c comes out with
+(* Lemma 48: integer shares W_c >= K m_c and a coin of probability K m_c / W_c, started again until it falls:
+  c comes out with
    probability m_c / sum m, and it ends with probability 1. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base.
@@ -8,7 +9,8 @@ Section Lemma48.
 Variables (C : finType) (c0 : C) (m : C -> R) (W : C -> nat) (K : R).
 Hypotheses (K0 : 0 < K) (m0 : forall c, 0 <= m c) (pos : 0 < \rsum_c m c) (shares : forall c, K * m c <= INR (W c)).
 Let total := \rsum_c INR (W c).
-(* one trial: propose c with probability W_c / total, accept with probability K m_c / W_c (never proposed where W_c = 0) *)
+(* one trial: propose c with probability W_c / total, accept with probability K m_c / W_c (never proposed where W_c =
+  0) *)
 Definition coin c := if W c == 0%N then 0 else K * m c / INR (W c).
 Definition trial c := INR (W c) / total * coin c.
 Definition again := 1 - \rsum_c trial c.
@@ -40,7 +42,8 @@ have tp := total_pos; have s : \rsum_c trial c = K / total * (\rsum_c m c).
 have p0 : 0 < K / total * (\rsum_c m c) by apply: Rmult_lt_0_compat => //; exact: Rdiv_lt_0_compat.
 have p1 : K / total * (\rsum_c m c) <= 1.
   have : K * (\rsum_c m c) <= total by rewrite -rsum_scale; apply: rsum_le => c' _; exact: shares.
-  move=> h; apply: (Rmult_le_reg_l total) => //; have -> : total * (K / total * (\rsum_c m c)) = K * (\rsum_c m c) by field; lra.
+  move=> h; apply: (Rmult_le_reg_l total) => //; have -> : total * (K / total * (\rsum_c m c)) = K * (\rsum_c m c) by
+    field; lra.
   lra.
 have a1 : Rabs again < 1 by rewrite /again s; split_Rabs; lra.
 have := is_series_scal_r (trial c) _ _ (is_series_geom again a1).

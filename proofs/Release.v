@@ -1,5 +1,7 @@
-(* What may be done with a release: post-processing, with or without coins of its own (any function of the output keeps what the
-   output keeps), and Theorem 230 for pure budgets and for zCDP: all groups together cost what the groups of one user cost. *)
+(* What may be done with a release: post-processing, with or without coins of its own (any function of the output
+  keeps what the
+   output keeps), and Theorem 230 for pure budgets and for zCDP: all groups together cost what the groups of one user
+     cost. *)
 From Shortlist Require Import Base Noise Renyi.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
@@ -44,7 +46,8 @@ Qed.
 Lemma constant_pure (T : finType) (P : T -> R) : pureDP 0 P P.
 Proof. by split; apply: pointwise_pure => o; rewrite exp_0; lra. Qed.
 
-(* Theorem 230, pure budgets. G: the groups; O: the outputs of all groups (a disjoint union, where they differ in kind). *)
+(* Theorem 230, pure budgets. G: the groups; O: the outputs of all groups (a disjoint union, where they differ in
+  kind). *)
 Section Groups.
 Variables G O : finType.
 Definition product (P : G -> O -> R) (f : {ffun G -> O}) := \big[Rmult/1]_g P g (f g).
@@ -64,7 +67,8 @@ have half A B : (forall g, distribution (A g)) -> (forall g, distribution (B g))
   by apply: rprod_le => g _; split; [case: (DA g) | exact: pure_pointwise (H g) (f g)].
 by move=> DP DQ H; split; apply: half => // g; case: (H g).
 Qed.
-(* x g: the scores of group g, of any type; M g: its mechanism, which looks at nothing else. One user moves the scores of the
+(* x g: the scores of group g, of any type; M g: its mechanism, which looks at nothing else. One user moves the scores
+  of the
    groups in A, at most m of them. *)
 Theorem theorem230_pure (X : Type) (M : G -> X -> O -> R) (x x' : G -> X) (A : {set G}) m eps : 0 <= eps ->
   (forall g y, distribution (M g y)) -> (#|A| <= m)%N -> (forall g, g \notin A -> x g = x' g) ->
@@ -185,7 +189,8 @@ have -> : exp ((a - 1) * ln m) * (a * (q * (m * w)) - (a - 1) * m * q) =
 have -> : q * (m * w) * (exp ((a - 1) * ln m) * v) = exp ((a - 1) * ln m) * (q * m) * (w * v) by ring.
 by apply: Rmult_le_compat_l; [apply: Rmult_le_pos; lra | lra].
 Qed.
-Theorem push_renyi (f : T -> U) r P Q : distribution P -> distribution Q -> renyi a r P Q -> renyi a r (push f P) (push f Q).
+Theorem push_renyi (f : T -> U) r P Q : distribution P -> distribution Q -> renyi a r P Q ->
+  renyi a r (push f P) (push f Q).
 Proof.
 move=> [p _] [q _] [D M]; have ge (F : T -> R) u : (forall o, 0 <= F o) -> 0 <= push f F u.
   by move=> F0; apply: rsum_ge0 => o _; exact: F0.
@@ -208,7 +213,8 @@ have point o : exp ((a - 1) * ln m) * (a * P o - (a - 1) * m * Q o) <= P o * exp
   by have := q o; case=> // e; case: Pn; apply: D.
 apply: (Rle_trans _ (\rsum_(o | f o == u) exp ((a - 1) * ln m) * (a * P o - (a - 1) * m * Q o))).
   set E := exp ((a - 1) * ln m).
-  have -> : \rsum_(o | f o == u) E * (a * P o - (a - 1) * m * Q o) = E * a * push f P u + - (E * (a - 1) * m) * push f Q u.
+  have -> : \rsum_(o | f o == u) E * (a * P o - (a - 1) * m * Q o) = E * a * push f P u + - (E * (a - 1) * m) * push f
+    Q u.
     rewrite /push -[X in _ = X + _]rsum_scale -[X in _ = _ + X]rsum_scale -big_split /=.
     by apply: eq_bigr => o _; ring.
   have -> : - (E * (a - 1) * m) * push f Q u = - (E * (a - 1)) * push f P u by rewrite /m; field; lra.

@@ -9,7 +9,8 @@ Section Definitions.
 Variable T : finType.
 Implicit Types (P Q : T -> R).
 Definition dominated P Q := forall o, Q o = 0 -> P o = 0.
-(* Definitions 10 and 12. D_a(P, Q) <= r says that the moment E_P[e^((a-1) L)] is at most e^((a-1) r); outputs that P cannot
+(* Definitions 10 and 12. D_a(P, Q) <= r says that the moment E_P[e^((a-1) L)] is at most e^((a-1) r);
+  outputs that P cannot
    give count for 0, and P may not give what Q cannot. *)
 Definition loss P Q o := ln (P o / Q o).
 Definition moment a P Q := \rsum_o P o * exp ((a - 1) * loss P Q o).
@@ -72,7 +73,8 @@ by auto_derive => //; ring.
 Qed.
 Lemma m1_derive s : is_derive m1 s (m2 s).
 Proof.
-apply: (bigsum_derive (f := fun o s => P o * l o * exp (s * l o)) (df := fun o s => P o * l o * l o * exp (s * l o))) => o.
+apply: (bigsum_derive (f := fun o s => P o * l o * exp (s * l o)) (df := fun o s =>
+  P o * l o * l o * exp (s * l o))) => o.
 by auto_derive => //; ring.
 Qed.
 (* a variable in a window of width e has a variance of at most e^2/4 *)
@@ -189,7 +191,8 @@ have u0 := exp_pos z.
 rewrite -[X in X * _](exp_ln (1 - exp z)); last lra.
 rewrite -exp_plus -(exp_ln _ cp); apply: exp_le.
 have -> : ln (Rpower (1 - / a) a / (a - 1)) = a * ln (1 - / a) - ln (a - 1).
-  by rewrite /Rdiv ln_mult; [rewrite ln_Rinv; [rewrite /Rpower ln_exp; ring | lra] | exact: exp_pos | apply: Rinv_0_lt_compat; lra].
+  by rewrite /Rdiv ln_mult; [rewrite ln_Rinv; [rewrite /Rpower ln_exp; ring | lra] | exact: exp_pos | apply:
+    Rinv_0_lt_compat; lra].
 have e : ln (1 - / a) = ln (a - 1) - ln a.
   have -> : 1 - / a = (a - 1) * / a by field; lra.
   by rewrite ln_mult ?ln_Rinv; lra.
@@ -234,7 +237,8 @@ have point o : P o <= exp eps * Q o + c * exp (- ((a - 1) * eps)) * (P o * exp (
     by rewrite z; have := exp_pos eps; have := q o; nra.
   apply: best_factor_point; first by have := p o; lra.
   by have := q o; case=> // e; case: Pn; apply: dom.
-apply: (Rle_trans _ (\rsum_(o in S) (exp eps * Q o + c * exp (- ((a - 1) * eps)) * (P o * exp ((a - 1) * loss P Q o))))).
+apply: (Rle_trans _ (\rsum_(o in S) (exp eps * Q o + c * exp (- ((a - 1) * eps)) * (P o * exp ((a - 1) * loss P Q
+  o))))).
   by apply: rsum_le => o _; exact: point.
 rewrite big_split /= !rsum_scale; apply: Rplus_le_compat_l.
 have -> : delta_of = c * exp (- ((a - 1) * eps)) * exp ((a - 1) * r).
@@ -262,7 +266,8 @@ have half (A B : T -> R) : distribution A -> distribution B -> 0 < rho -> 0 < de
     have -> : rho * L = (rho * b) * (rho * b).
       by have -> : rho * b * (rho * b) = rho * rho * (b * b) by [ring]; rewrite bb; field; lra.
     by apply: sqrt_square; nra.
-  rewrite sq; have := @theorem18 _ A B (1 + b) ((1 + b) * rho) (rho + 2 * (rho * b)) DA DB ltac:(lra) (H (1 + b) ltac:(lra)) S.
+  rewrite sq; have := @theorem18 _ A B (1 + b) ((1 + b) * rho) (rho + 2 * (rho * b)) DA DB ltac:(lra) (H (1 + b)
+    ltac:(lra)) S.
   suff : delta_of (1 + b) ((1 + b) * rho) (rho + 2 * (rho * b)) <= delta by lra.
   rewrite /delta_of.
   have e1 : exp ((1 + b - 1) * ((1 + b) * rho - (rho + 2 * (rho * b)))) = delta.
@@ -283,7 +288,8 @@ have half (A B : T -> R) : distribution A -> distribution B -> 0 < rho -> 0 < de
       have am : 0 <= a - 1 by lra.
       by have := Rmult_le_compat_l _ _ _ am h; rewrite Rmult_0_r.
     have p0 : 0 < Rpower (1 - / a) (a - 1) by exact: exp_pos.
-    set w := Rpower (1 - / a) (a - 1) in p0 p1 *; rewrite e2; have -> : w * ((a - 1) * / a) / (a - 1) = w * / a by field; lra.
+    set w := Rpower (1 - / a) (a - 1) in p0 p1 *; rewrite e2; have -> :
+      w * ((a - 1) * / a) / (a - 1) = w * / a by field; lra.
     have : / a < 1 by rewrite -Rinv_1; apply: Rinv_lt_contravar; lra.
     by nra.
   by nra.

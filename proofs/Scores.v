@@ -76,7 +76,8 @@ move=> d0 u0 H [M|M]; have := Rmax_l dn up; have := Rmax_r dn up => h1 h2.
 - by exists (- Rmax dn up); split=> [|i]; [lra | have := H i; have := M i; lra].
 Qed.
 
-(* Lemma 6: a mechanism that sees only differences of scores keeps for all neighbors of range r what it keeps for moves in
+(* Lemma 6: a mechanism that sees only differences of scores keeps for all neighbors of range r what it keeps for
+  moves in
    [0, r]. "Promise" is any relation between the outputs on the two score vectors, in this order. *)
 Theorem lemma6 (T O : Type) (M : (T -> R) -> O) (promise : O -> O -> Prop) r :
   (forall x c, M (fun i => x i + c) = M x) ->
@@ -86,7 +87,8 @@ Proof.
 move=> shift H x x' [b Hb]; rewrite -(shift x' (- b)); apply: H => i; have := Hb i; lra.
 Qed.
 
-(* Proposition 214: "s is how neighbors move" is any symmetric relation between score vectors that only sees differences.
+(* Proposition 214: "s is how neighbors move" is any symmetric relation between score vectors that only sees
+  differences.
    A promise that holds for all of them in both orders holds for the negated scores. *)
 Theorem proposition214 (T O : Type) (M : (T -> R) -> O) (promise : O -> O -> Prop) (allowed : (T -> R) -> Prop) :
   (forall x x', allowed (fun i => x' i - x i) -> promise (M x) (M x') /\ promise (M x') (M x)) ->
@@ -103,7 +105,8 @@ Qed.
 Definition counts (T : finType) (D : seq {set T}) (i : T) : R := INR (count (fun y : {set T} => i \in y) D).
 Lemma counts_add (T : finType) (D : seq {set T}) u i :
   counts (u :: D) i - counts D i = if i \in u then 1 else 0.
-Proof. by rewrite /counts [count _ (_ :: _)]/= -plusE plus_INR; case: (i \in u); rewrite [INR (nat_of_bool _)]/=; lra. Qed.
+Proof. by rewrite /counts [count _ (_ :: _)]/= -plusE plus_INR; case: (i \in u); rewrite [INR (nat_of_bool _)]/=;
+  lra. Qed.
 Theorem counts_range (T : finType) (D : seq {set T}) u : moves_within 1 (counts D) (counts (u :: D)).
 Proof. by exists 0 => i; rewrite counts_add; case: ifP => _; lra. Qed.
 Theorem counts_replace_range (T : finType) (D : seq {set T}) u v :

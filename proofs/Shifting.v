@@ -1,4 +1,5 @@
-(* Lemma 5: what is monotone and commutes with shifts stays inside the interval of the scores. The functions that have both
+(* Lemma 5: what is monotone and commutes with shifts stays inside the interval of the scores. The functions that have
+  both
    properties: coordinates, minima, maxima, weighted means, log-sum-exp; order statistics are in Guarded.v. *)
 From Shortlist Require Import Base Scores.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -33,12 +34,14 @@ Lemma shifting_minus phi c : shifting phi -> shifting (fun x => phi x - c).
 Proof. by move=> [m s]; split=> [x x' /m|x d]; [lra | rewrite s; ring]. Qed.
 Lemma shifting_max phi psi : shifting phi -> shifting psi -> shifting (fun x => Rmax (phi x) (psi x)).
 Proof.
-move=> [m s] [m' s']; split=> [x x' H|x c]; first by have := m _ _ H; have := m' _ _ H; rewrite /Rmax; do 2 case: Rle_dec; lra.
+move=> [m s] [m' s']; split=> [x x' H|x c]; first by have := m _ _ H; have := m' _ _ H; rewrite /Rmax; do 2 case:
+  Rle_dec; lra.
 by rewrite s s' /Rmax; do 2 case: Rle_dec; lra.
 Qed.
 Lemma shifting_min phi psi : shifting phi -> shifting psi -> shifting (fun x => Rmin (phi x) (psi x)).
 Proof.
-move=> [m s] [m' s']; split=> [x x' H|x c]; first by have := m _ _ H; have := m' _ _ H; rewrite /Rmin; do 2 case: Rle_dec; lra.
+move=> [m s] [m' s']; split=> [x x' H|x c]; first by have := m _ _ H; have := m' _ _ H; rewrite /Rmin; do 2 case:
+  Rle_dec; lra.
 by rewrite s s' /Rmin; do 2 case: Rle_dec; lra.
 Qed.
 Lemma shifting_bigmin (J : Type) (s : seq J) (P : pred J) (F : J -> (I -> R) -> R) phi : shifting phi ->

@@ -1,12 +1,15 @@
 (* Theorem 60 with its gaps, for any noise that has the slope condition.
 
-   The joint noise of all candidates is any finitely additive measure `P` on the subsets of R^T that are events. Of the slope
-   condition it is used what it says of the joint distribution: if a set A of noise vectors is moved up by c >= 0 along one
+   The joint noise of all candidates is any finitely additive measure `P` on the subsets of R^T that are events. Of
+     the slope
+   condition it is used what it says of the joint distribution: if a set A of noise vectors is moved up by c >= 0
+     along one
    candidate's coordinate, its probability falls by at most the factor e^-c,
 
        P {N : N + c e_i in A}  <=  e^c P A.
 
-   (Independent noises with densities f_i and f_i(t + c) >= e^-c f_i(t) have this: integrate along coordinate i first, for each
+   (Independent noises with densities f_i and f_i(t + c) >= e^-c f_i(t) have this:
+     integrate along coordinate i first, for each
    value of the others. That step, Fubini's theorem, is not part of this development.) *)
 From Shortlist Require Import Base Scores.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -78,7 +81,8 @@ apply: exp_le; elim: (l) => [|i l' IH]; first by rewrite big_nil /=; lra.
 by rewrite big_cons [size _]/= S_INR; have := c0 i; lra.
 Qed.
 
-(* Theorem 60. For every set of (list, gaps), B: its probability is the sum over the lists of k, which exclude each other. *)
+(* Theorem 60. For every set of (list, gaps), B: its probability is the sum over the lists of k, which exclude each
+  other. *)
 Variable k : nat.
 Definition list_and_gaps x (E : k.-tuple T -> (T -> T -> R) -> Prop) :=
   \big[Rplus/0]_(l : k.-tuple T | uniq l) P (list_with_gaps x l (E l)).

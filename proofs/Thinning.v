@@ -1,4 +1,5 @@
-(* Definition 19, Theorems 20 and 21: an (eps, delta) guarantee is a thinning of an eps-DP one, and a thinning costs delta. *)
+(* Definition 19, Theorems 20 and 21: an (eps, delta) guarantee is a thinning of an eps-DP one, and a thinning costs
+  delta. *)
 From Shortlist Require Import Base Renyi.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
@@ -8,7 +9,8 @@ Definition thinning (T : finType) delta (M M' A A' s : T -> R) :=
   [/\ forall o, 0 <= s o <= 1, forall o, s o * A o <= M o, forall o, s o * A' o <= M' o
     & 1 - delta <= \rsum_o s o * A o /\ 1 - delta <= \rsum_o s o * A' o].
 
-Lemma thinning_sym (T : finType) delta (M M' A A' s : T -> R) : thinning delta M M' A A' s -> thinning delta M' M A' A s.
+Lemma thinning_sym (T : finType) delta (M M' A A' s : T -> R) : thinning delta M M' A A' s ->
+  thinning delta M' M A' A s.
 Proof. by move=> [a b c [d e]]. Qed.
 Lemma rsum_sub (T : finType) (S : {set T}) (F G : T -> R) :
   \rsum_(o in S) (F o - G o) = \rsum_(o in S) F o - \rsum_(o in S) G o.
@@ -155,6 +157,7 @@ have ex (A B : T -> R) : approx eps delta A B -> excess (fun _ => eps) A B <= de
     rewrite /excess [RHS]big_mkcond; apply: eq_bigr => o _; rewrite inE /Rmax.
     by case: Rle_dec; case: Rlt_dec => //=; lra.
   by rewrite rsum_sub; lra.
-move=> e0 d01 DM DM' [h h']; have [P [Q [s [DP DQ th pq]]]] := theorem21 (fun _ => e0) d01 DM DM' (ex _ _ h) (ex _ _ h').
+move=> e0 d01 DM DM' [h h']; have [P [Q [s [DP DQ th pq]]]] := theorem21 (fun _ =>
+  e0) d01 DM DM' (ex _ _ h) (ex _ _ h').
 by exists P, Q, s; split=> //; split; apply: pointwise_pure => o; case: (pq o).
 Qed.

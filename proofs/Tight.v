@@ -71,7 +71,8 @@ Proof. by rewrite /cosh; have := exp_pos x; have := exp_pos (- x); lra. Qed.
 Lemma cosh_sinh x : cosh x * cosh x - sinh x * sinh x = 1.
 Proof.
 rewrite /cosh /sinh; have := Rplus_opp_r x => e; have : exp x * exp (- x) = 1 by rewrite -exp_plus e exp_0.
-by move=> h; have -> : (exp x + exp (- x)) / 2 * ((exp x + exp (- x)) / 2) - (exp x - exp (- x)) / 2 * ((exp x - exp (- x)) / 2) = exp x * exp (- x) by field.
+by move=> h; have -> : (exp x + exp (- x)) / 2 * ((exp x + exp (- x)) / 2) - (exp x - exp (- x)) / 2 * ((exp x - exp
+  (- x)) / 2) = exp x * exp (- x) by field.
 Qed.
 Lemma cosh_derive x : is_derive cosh x (sinh x).
 Proof. by rewrite /cosh /sinh; auto_derive => //; field. Qed.
@@ -139,7 +140,8 @@ Proof.
 move=> DP DQ [e0|<-] H; last first.
   have := theorem15_pure DP DQ (Rle_refl 0) H.
   by have -> : 0 * 0 / 2 = 0 * tanh (0 / 2) by field.
-have half A B a : distribution A -> distribution B -> pureDP eps A B -> 1 < a -> renyi a (a * (eps * tanh (eps / 2))) A B.
+have half A B a : distribution A -> distribution B -> pureDP eps A B -> 1 < a ->
+  renyi a (a * (eps * tanh (eps / 2))) A B.
   move=> DA DB HAB a1; have [_ z] := theorem15_pure DA DB (Rlt_le _ _ e0) HAB.
   split; first by have [z' _] := theorem15_pure DA DB (Rlt_le _ _ e0) HAB; case: (z' a a1).
   apply: Rle_trans (theorem16_pure DA DB a1 e0 HAB) _.
