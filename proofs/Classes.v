@@ -248,4 +248,29 @@ by rewrite iterS IH S_INR; ring.
 Qed.
 End Classes.
 
+(* Lemma 65: sizes of runs and of rectangles of classes *)
+Theorem run_size i a b : (a <= b)%N -> (\sum_(a <= j < b.+1) 'C(i + j, i) = 'C(i + b.+1, i.+1) - 'C(i + a, i.+1))%N.
+Proof.
+move=> ab; have step j : ('C(i + j.+1, i.+1) = 'C(i + j, i.+1) + 'C(i + j, i))%N by rewrite addnS binS.
+elim: b ab => [|b IH] ab.
+  have -> : a = 0%N by lia.
+  by rewrite big_nat1 step; lia.
+case: (ltngtP a b.+1) ab => // [lt _|-> _].
+  have le : ('C(i + a, i.+1) <= 'C(i + b.+1, i.+1))%N by apply: leq_bin2l; lia.
+  by rewrite big_nat_recr /= ?IH; [rewrite [in RHS]step; lia | lia | lia].
+by rewrite big_nat1 step; lia.
+Qed.
+Definition rectangle I J := (\sum_(i < I.+1) \sum_(j < J.+1) 'C(i + j, i))%N.
+Theorem rectangle_size I J : (rectangle I J = 'C(I + J + 2, I.+1) - 1)%N.
+Proof.
+have row i : (\sum_(j < J.+1) 'C(i + j, i) = 'C(i + J.+1, i.+1))%N.
+  have := @run_size i 0 J (leq0n J); rewrite big_mkord addn0 => ->.
+  by rewrite [('C(i, i.+1))%N]bin_small ?subn0.
+rewrite /rectangle (eq_bigr (fun i : 'I_I.+1 => 'C(i + J.+1, i.+1))) => [|i _]; last exact: row.
+elim: I => [|I IH]; first by rewrite big_ord_recr big_ord0 /= !bin1; lia.
+rewrite big_ord_recr /= IH; have p : (0 < 'C(I + J + 2, I.+1))%N by rewrite bin_gt0; lia.
+have -> : (I.+1 + J + 2 = (I + J + 2).+1)%N by lia.
+have -> : (I.+1 + J.+1 = I + J + 2)%N by lia.
+by rewrite [in RHS]binS; lia.
+Qed.
 

@@ -1,7 +1,7 @@
-(* Composition: n rounds, each chosen from the answers before (Theorem 24, (i) and (ii)). A history is the sequence of
+(* Composition: n rounds, each chosen from the answers before (Theorem 24). A history is the sequence of
   answers, the
    newest first; answers are from one finite set (a disjoint union, where they differ in kind). *)
-From Shortlist Require Import Base Renyi.
+From Shortlist Require Import Base Renyi Thinning.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
@@ -108,4 +108,40 @@ move=> DM DM' H; split=> a a1; rewrite -price_of_scale; apply: (theorem24_renyi 
 - by case: (H h) => h1 _; exact: h1.
 - by case: (H h) => _ h1; exact: h1.
 Qed.
+
+(* (iii): thinnings. Round i keeps at least 1 - delta i; the transcript keeps at least the product of these. *)
+Fixpoint kept_of (delta : nat -> R) n : R := if n is n'.+1 then kept_of delta n' * (1 - delta n') else 1.
+Theorem theorem24_thinning M M' A A' (s : seq O -> O -> R) (delta : nat -> R) n :
+  (forall h, distribution (A h)) -> (forall h, distribution (A' h)) -> (forall i, 0 <= delta i <= 1) ->
+  (forall h, thinning (delta (size h)) (M h) (M' h) (A h) (A' h) (s h)) ->
+  thinning (1 - kept_of delta n) (fun h : n.-tuple O => chain M h) (fun h : n.-tuple O => chain M' h)
+    (fun h : n.-tuple O => chain A h) (fun h : n.-tuple O => chain A' h) (fun h : n.-tuple O => chain s h).
+Proof.
+move=> DA DA' d01 H; have s01 h : 0 <= chain s h <= 1.
+  elim: h => [|o h IH] /=; first lra.
+  by case: (H h) => k _ _ _; have := k o; nra.
+have below B N : (forall h, distribution (B h)) -> (forall h o, s h o * B h o <= N h o) ->
+    forall h, chain s h * chain B h <= chain N h.
+  move=> DB L; elim=> [|o h IH] /=; first lra.
+  have -> : chain s h * s h o * (chain B h * B h o) = (chain s h * chain B h) * (s h o * B h o) by ring.
+  have c0 := chain_ge0 h DB; have [x0 _] := s01 h; have b0 : 0 <= B h o by case: (DB h).
+  by case: (H h) => k _ _ _; have := k o => -[k0 _]; apply: Rmult_le_compat => //; exact: Rmult_le_pos.
+have mass B : (forall h, distribution (B h)) -> (forall h, 1 - delta (size h) <= \rsum_o s h o * B h o) ->
+    forall m, kept_of delta m <= \big[Rplus/0]_(h : m.-tuple O) (chain s h * chain B h).
+  move=> DB L; elim=> [|m IH]; first by rewrite (sum_empty (fun h => chain s h * chain B h)) /=; lra.
+  rewrite (sum_histories _ (fun h => chain s h * chain B h)) /= Rmult_comm.
+  have dm := d01 m; apply: Rle_trans (Rmult_le_compat_l (1 - delta m) _ _ ltac:(lra) IH) _; rewrite -rsum_scale.
+  apply: rsum_le => t _; have -> : \rsum_o (chain s t * s t o * (chain B t * B t o)) =
+      chain s t * chain B t * \rsum_o s t o * B t o by rewrite -rsum_scale; apply: eq_bigr => o _; ring.
+  rewrite Rmult_comm; have := L t; rewrite size_tuple => Lt; apply: Rmult_le_compat_l => //.
+  by apply: Rmult_le_pos; [case: (s01 t) | exact: chain_ge0].
+have e : 1 - (1 - kept_of delta n) = kept_of delta n by ring.
+split=> [h|h|h|]; first exact: s01.
+- by apply: below => // h' o; case: (H h').
+- by apply: below => // h' o; case: (H h').
+by split; rewrite e; apply: mass => // h; case: (H h) => _ _ _ [].
+Qed.
+(* prod (1 - delta_i) >= 1 - sum delta_i *)
+Lemma kept_of_sum delta n : (forall i, 0 <= delta i <= 1) -> 0 <= kept_of delta n <= 1 /\ 1 - price_of delta n <= kept_of delta n.
+Proof. by move=> d; elim: n => [|n [IH1 IH2]] /=; [lra | have := d n; nra]. Qed.
 End Rounds.

@@ -403,3 +403,26 @@ have half b : approx (Q2R e) (Q2R G + d) (fun h : n.-tuple O => transcript b h) 
 by split; [exact: half false | exact: half true].
 Qed.
 End Ledger.
+
+(* Theorem 217: the first charge may choose. G is (1 - s) delta, `whole` is delta; if the first charge has a delta above G, the
+   ledger goes by rule (a) alone with all of delta, and otherwise by both rules. What is asked first depends on no output. *)
+Section First.
+Variables (O : finType) (e c G whole : Q) (A : analyst O) (no : O).
+Definition first_is_large : bool := if A [::] is Some q then ~~ Qle_bool (delta q) G else false.
+Definition chosen_C : option Q := if first_is_large then None else Some c.
+Definition chosen_G : Q := if first_is_large then whole else G.
+Theorem theorem217 a d n : (0 <= e)%Q -> (0 <= c)%Q -> (0 <= G)%Q -> (0 <= whole)%Q -> Q2R G <= 1 -> Q2R whole <= 1 ->
+  (forall h q, A h = Some q -> sound q) -> 1 < a -> delta_of a (a * Q2R c) (Q2R e) <= d -> 0 <= d ->
+  Q2R G + d <= Q2R whole ->
+  approxDP (Q2R e) (Q2R whole)
+    (fun h : n.-tuple O => transcript (Some e) chosen_C chosen_G A no false h)
+    (fun h : n.-tuple O => transcript (Some e) chosen_C chosen_G A no true h).
+Proof.
+move=> e0 c0 G0 w0 G1 w1 snd a1 dd d0 sum; have le0 q : (0 <= q)%Q -> Qle_bool 0 q by move/Qle_bool_iff.
+rewrite /chosen_C /chosen_G; case: first_is_large.
+  by apply: theorem215 => //; rewrite /fits /within /= !le0.
+have st : fits (Some e) (Some c) G (Some 0%Q, Some 0%Q, 0%Q) by rewrite /fits /within /= !le0.
+have [h h'] := @filter_approx O (Some e) (Some c) G A no st G1 snd e c a d n erefl erefl e0 a1 dd d0.
+by split=> S; [apply: Rle_trans (h S) _ | apply: Rle_trans (h' S) _]; lra.
+Qed.
+End First.
