@@ -63,12 +63,12 @@ move=> DM DM' H; elim=> [|o h IH] //= e.
 have [z|z] := Rmult_integral _ _ e; first by rewrite IH // Rmult_0_l.
 by rewrite (H h o z) Rmult_0_r.
 Qed.
-(* one more round: the moment of a history and its next answer *)
-Lemma moment_step a p q (P Q : O -> R) : 0 <= p -> 0 <= q -> (q = 0 -> p = 0) -> distribution P -> distribution Q ->
+(* one more round: a history of probabilities p and q, and its next answer *)
+Lemma moment_point a p q (P Q : O -> R) o : 0 <= p -> 0 <= q -> (q = 0 -> p = 0) -> distribution P -> distribution Q ->
   dominated P Q ->
-  \rsum_o (p * P o * exp ((a - 1) * ln (p * P o / (q * Q o)))) = p * exp ((a - 1) * ln (p / q)) * moment a P Q.
+  p * P o * exp ((a - 1) * ln (p * P o / (q * Q o))) = p * exp ((a - 1) * ln (p / q)) * (P o * exp ((a - 1) * loss P Q o)).
 Proof.
-move=> p0 q0 pq [P0 _] [Q0 _] D; rewrite /moment -rsum_scale; apply: eq_bigr => o _.
+move=> p0 q0 pq [P0 _] [Q0 _] D.
 case: (Req_dec p 0) => [->|pn]; first by ring.
 case: (Req_dec (P o) 0) => [->|Pn]; first by ring.
 have pp : 0 < p by lra.
@@ -79,6 +79,10 @@ have -> : p * P o / (q * Q o) = p / q * (P o / Q o) by field; lra.
 rewrite ln_mult; [|exact: Rdiv_lt_0_compat|exact: Rdiv_lt_0_compat].
 by rewrite Rmult_plus_distr_l exp_plus /loss; ring.
 Qed.
+Lemma moment_step a p q (P Q : O -> R) : 0 <= p -> 0 <= q -> (q = 0 -> p = 0) -> distribution P -> distribution Q ->
+  dominated P Q ->
+  \rsum_o (p * P o * exp ((a - 1) * ln (p * P o / (q * Q o)))) = p * exp ((a - 1) * ln (p / q)) * moment a P Q.
+Proof. by move=> *; rewrite /moment -rsum_scale; apply: eq_bigr => o _; exact: moment_point. Qed.
 Theorem theorem24_renyi M M' a (r : nat -> R) n : (forall h, distribution (M h)) -> (forall h, distribution (M' h)) ->
   (forall h, renyi a (r (size h)) (M h) (M' h)) ->
   renyi a (price_of r n) (fun h : n.-tuple O => chain M h) (fun h : n.-tuple O => chain M' h).

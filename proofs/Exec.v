@@ -121,43 +121,52 @@ rewrite /counts_exec (nth_map 0%N) ?size_iota // nth_iota // add0n /counts !coun
 by rewrite inE (tnth_nth false).
 Qed.
 
-(* ---- the rules of a ledger (Definition 36, Theorem 37): charges of an epsilon or none, a rho or none, and a delta
-  ---- *)
+(* ---- the rules of a ledger (Definition 36, Theorems 37 and 38): charges of an epsilon or none, a rho or none, and a delta;
+   and what is kept of each, if it was admitted and answered ---- *)
 Definition amounts := (option Q * option Q * Q)%type.
-Fixpoint ledger_exec (limits spent : amounts) (charges : seq amounts) : seq bool :=
+Definition plus_amounts (x y : amounts) : amounts := (Ledger.add x.1.1 y.1.1, Ledger.add x.1.2 y.1.2, (x.2 + y.2)%Q).
+Section Program.
+Variable limits : amounts.
+Let fits := Ledger.fits limits.1.1 limits.1.2 limits.2.
+Fixpoint ledger_exec (spent : amounts) (charges : seq (amounts * amounts)) : seq bool :=
   if charges is c :: rest then
-    let total := (Ledger.add spent.1.1 c.1.1, Ledger.add spent.1.2 c.1.2, (spent.2 + c.2)%Q) in
-    let ok := Ledger.fits limits.1.1 limits.1.2 limits.2 total in
-    ok :: ledger_exec limits (if ok then total else spent) rest
+    let ok := fits (plus_amounts spent c.1) in
+    ok :: ledger_exec (if ok then plus_amounts spent c.2 else spent) rest
   else [::].
+Fixpoint spent_exec (spent : amounts) (charges : seq (amounts * amounts)) : amounts :=
+  if charges is c :: rest then
+    spent_exec (if fits (plus_amounts spent c.1) then plus_amounts spent c.2 else spent) rest
+  else spent.
+Lemma ledger_exec_rcons s l c :
+  ledger_exec s (rcons l c) = rcons (ledger_exec s l) (fits (plus_amounts (spent_exec s l) c.1)).
+Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
+Lemma spent_exec_rcons s l c : spent_exec s (rcons l c) =
+  if fits (plus_amounts (spent_exec s l) c.1) then plus_amounts (spent_exec s l) c.2 else spent_exec s l.
+Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
+End Program.
 Section LedgerLink.
 Variables (O : finType) (E C : option Q) (G : Q) (questions : nat -> Ledger.question O).
+(* whoever asks these questions in this order, whatever is answered; h is what was answered, the newest first *)
 Let A : Ledger.analyst O := fun h => Some (questions (size h)).
-Let costs i : amounts := (Ledger.epsilon (questions i), Ledger.rho (questions i), Ledger.delta (questions i)).
+Let cost i : amounts := (Ledger.epsilon (questions i), Ledger.rho (questions i), Ledger.delta (questions i)).
+Let used i o : amounts :=
+  (Ledger.some_of (Ledger.epsilon (questions i)) (Ledger.used_epsilon (questions i) o),
+   Ledger.some_of (Ledger.rho (questions i)) (Ledger.used_rho (questions i) o), Ledger.delta (questions i)).
+Fixpoint charges (h : seq O) : seq (amounts * amounts) :=
+  if h is o :: h' then rcons (charges h') (cost (size h'), used (size h') o) else [::].
 (* which questions were admitted, the first of them first *)
 Fixpoint ledger_decisions (h : seq O) : seq bool :=
   if h is _ :: h' then rcons (ledger_decisions h') (isSome (Ledger.admitted E C G A h')) else [::].
-Fixpoint ledger_spent (spent : amounts) (charges : seq amounts) : amounts :=
-  if charges is c :: rest then
-    let total := (Ledger.add spent.1.1 c.1.1, Ledger.add spent.1.2 c.1.2, (spent.2 + c.2)%Q) in
-    ledger_spent (if Ledger.fits E C G total then total else spent) rest
-  else spent.
-Lemma ledger_exec_rcons s l c : ledger_exec (E, C, G) s (rcons l c) =
-  rcons (ledger_exec (E, C, G) s l)
-    (let t := ledger_spent s l in Ledger.fits E C G (Ledger.add t.1.1 c.1.1, Ledger.add t.1.2 c.1.2, (t.2 + c.2)%Q)).
-Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
-Lemma ledger_spent_rcons s l c : ledger_spent s (rcons l c) =
-  let t := ledger_spent s l in let total := (Ledger.add t.1.1 c.1.1, Ledger.add t.1.2 c.1.2, (t.2 + c.2)%Q) in
-  if Ledger.fits E C G total then total else t.
-Proof. by elim: l s => [|a l IH] s //=; rewrite IH. Qed.
-Theorem ledger_exec_correct (h : seq O) :
-  ledger_exec (E, C, G) (Some 0%Q, Some 0%Q, 0%Q) (mkseq costs (size h)) = ledger_decisions h.
+Let zero : amounts := (Some 0%Q, Some 0%Q, 0%Q).
+Theorem ledger_exec_correct (h : seq O) : ledger_exec (E, C, G) zero (charges h) = ledger_decisions h.
 Proof.
-have spentE h' : Ledger.spent E C G A h' = ledger_spent (Some 0%Q, Some 0%Q, 0%Q) (mkseq costs (size h')).
-  elim: h' => // o h' IH; rewrite [size _]/= mkseqS ledger_spent_rcons -IH /= /Ledger.asked /A.
-  by rewrite -/(Ledger.charge _ (questions (size h'))); case: (Ledger.fits E C G _).
-elim: h => // o h IH; rewrite [size _]/= mkseqS ledger_exec_rcons IH -spentE /= /Ledger.admitted /Ledger.asked /A.
-by rewrite -/(Ledger.charge _ (questions (size h))); case: (Ledger.fits E C G _).
+have charge_is s i : Ledger.charge s (questions i) = plus_amounts s (cost i) by [].
+have settle_is s i o : Ledger.settle s (questions i) o = plus_amounts s (used i o) by [].
+have spentE h' : Ledger.spent E C G A h' = spent_exec (E, C, G) zero (charges h').
+  elim: h' => // o h' IH; rewrite [charges _]/= spent_exec_rcons -IH /= /Ledger.asked /A charge_is.
+  by case: (Ledger.fits E C G _).
+elim: h => // o h IH; rewrite [charges _]/= ledger_exec_rcons IH -spentE /= /Ledger.admitted /Ledger.asked /A charge_is.
+by case: (Ledger.fits E C G _).
 Qed.
 End LedgerLink.
 
@@ -180,8 +189,8 @@ Definition agrees_counts (c : seq (seq bool) * seq nat * seq bool * seq nat * Q)
   [&& counts_exec (size before) units == before, counts_exec (size after) (unit_ ::
     units) == after, size before == size after
     & all (fun a => all (fun b => Qle_bool (inject_Z (a - b)%Z) R) moves) moves].
-(* the limits of a ledger, charges, and which of them its rules admit *)
-Definition agrees_ledger (c : amounts * seq amounts * seq bool) : bool :=
+(* the limits of a ledger, charges with what is kept of each, and which of them its rules admit *)
+Definition agrees_ledger (c : amounts * seq (amounts * amounts) * seq bool) : bool :=
   let: (limits, charges, admitted) := c in ledger_exec limits (Some 0%Q, Some 0%Q, 0%Q) charges == admitted.
 (* epsilon, k of the race, and the public constants of the guard: g, a, and e of one-shot. They are as Theorem 73
   asks. *)

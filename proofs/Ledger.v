@@ -1,10 +1,10 @@
-(* Theorem 37 for all budgets, deltas included (without refunds): the rules of Definition 36. A question is a
-  mechanism with a
-   common thinning (Definition 19) and the charge that it states: an epsilon, a rho, or both, and a delta.
+(* Theorems 37 and 38, the filter of a ledger, for all budgets: the rules of Definition 36, with deltas and refunds.
 
-   A charge is admitted if afterwards the sum of deltas is within its limit, and the sum of epsilons or the sum of
-     rhos is
-   within its own. Sums are exact rationals; a charge without a form closes that rule: its sum becomes None. *)
+   A question is a mechanism with a common thinning (Definition 19) and the charge that it states: an epsilon, a rho, or
+   both, and a delta. It is admitted if afterwards the sum of deltas is within its limit, and the sum of epsilons or the sum
+   of rhos is within its own. Sums are exact rationals; a charge without a form closes that rule: its sum becomes None.
+   After the answer o the ledger keeps `used_epsilon o` and `used_rho o` of what was charged, by a rule that was fixed
+   before; where nothing is given back they are the charge (`no_refund_epsilon`, `no_refund_rho`). *)
 From Coq Require Import QArith Qreals.
 From Shortlist Require Import Base Renyi Thinning Compose.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -19,15 +19,35 @@ Section Ledger.
 Variable O : finType.
 Record question := Question {
   epsilon : option Q; rho : option Q; delta : Q;
+  used_epsilon : O -> Q; used_rho : O -> Q;
   mech : bool -> O -> R; (* the answer's distribution, on either neighbor *)
   part : bool -> O -> R; (* the laws A and A' *)
   keep : O -> R }.
-Definition bounded (x : option Q) (claim : R -> Prop) := if x is Some q then (0 <= q)%Q /\ claim (Q2R q) else True.
+(* what a charge x claims, of which `used` is kept *)
+Definition bounded (x : option Q) (used : O -> Q) (claim : Prop) :=
+  if x is Some q then (0 <= q)%Q /\ (forall o, (0 <= used o)%Q /\ (used o <= q)%Q) /\ claim else True.
+(* a loss of at most `used o` at each answer o; and the mean of Theorem 38, at every order *)
+Definition losses_within (used : O -> Q) (P : bool -> O -> R) :=
+  forall b o, P b o <= exp (Q2R (used o)) * P (~~ b) o.
+Definition means_within (used : O -> Q) (P : bool -> O -> R) := forall b a, 1 < a -> dominated (P b) (P (~~ b)) /\
+  \rsum_o (P b o * exp ((a - 1) * loss (P b) (P (~~ b)) o) * exp (- ((a - 1) * (a * Q2R (used o))))) <= 1.
 Definition sound (q : question) :=
   [/\ (0 <= delta q)%Q, forall b, distribution (mech q b) /\ distribution (part q b),
       thinning (Q2R (delta q)) (mech q false) (mech q true) (part q false) (part q true) (keep q),
-      bounded (epsilon q) (fun e => forall b o, part q b o <= exp e * part q (~~ b) o)
-    & bounded (rho q) (fun r => forall b a, 1 < a -> renyi a (a * r) (part q b) (part q (~~ b)))].
+      bounded (epsilon q) (used_epsilon q) (losses_within (used_epsilon q) (part q))
+    & bounded (rho q) (used_rho q) (means_within (used_rho q) (part q))].
+(* without a refund these are eps-DP and rho-zCDP of the part *)
+Lemma no_refund_epsilon e (P : bool -> O -> R) : pureDP (Q2R e) (P false) (P true) -> losses_within (fun _ => e) P.
+Proof. by move=> [h h'] [] o; exact: pure_pointwise. Qed.
+Lemma no_refund_rho r (P : bool -> O -> R) : zcdp (Q2R r) (P false) (P true) -> means_within (fun _ => r) P.
+Proof.
+have step b a : renyi a (a * Q2R r) (P b) (P (~~ b)) -> dominated (P b) (P (~~ b)) /\
+    \rsum_o (P b o * exp ((a - 1) * loss (P b) (P (~~ b)) o) * exp (- ((a - 1) * (a * Q2R r)))) <= 1.
+  move=> [d m]; split=> //; rewrite -big_distrl /=.
+  apply: Rle_trans (Rmult_le_compat_r _ _ _ (Rlt_le _ _ (exp_pos _)) m) _.
+  by rewrite -exp_plus -[X in _ <= X]exp_0; apply: exp_le; lra.
+by move=> [h h'] [] a a1; apply: step; [exact: h' | exact: h].
+Qed.
 Definition analyst := seq O -> option question. (* from the transcript, newest answer first *)
 
 Variables (E C : option Q) (G : Q). (* the limits of rule (a), of rule (b), and of the deltas *)
@@ -35,11 +55,15 @@ Variables (A : analyst) (no : O). (* "no" stands for what is refused *)
 Definition sums := (option Q * option Q * Q)%type.
 Definition fits (z : sums) : bool := Qle_bool z.2 G && (within z.1.1 E || within z.1.2 C).
 Definition charge (z : sums) (q : question) : sums := (add z.1.1 (epsilon q), add z.1.2 (rho q), (z.2 + delta q)%Q).
+(* what is kept of a charge after the answer o; a delta is never given back *)
+Definition some_of (x : option Q) (used : Q) : option Q := if x is Some _ then Some used else None.
+Definition settle (z : sums) (q : question) (o : O) : sums :=
+  (add z.1.1 (some_of (epsilon q) (used_epsilon q o)), add z.1.2 (some_of (rho q) (used_rho q o)), (z.2 + delta q)%Q).
 Definition asked (z : sums) (h : seq O) : option question :=
   if A h is Some q then if fits (charge z q) then Some q else None else None.
 Fixpoint spent (h : seq O) : sums :=
-  if h is _ :: h' then if asked (spent h') h' is Some q then charge (spent h') q else spent h' else (Some 0%Q, Some
-    0%Q, 0%Q).
+  if h is o :: h' then if asked (spent h') h' is Some q then settle (spent h') q o else spent h'
+  else (Some 0%Q, Some 0%Q, 0%Q).
 Definition admitted h := asked (spent h) h.
 Definition refuse (o : O) : R := if o == no then 1 else 0.
 Definition answer b h : O -> R := if admitted h is Some q then mech q b else refuse.
@@ -56,10 +80,19 @@ Lemma admitted_sound h q : admitted h = Some q -> sound q /\ fits (charge (spent
 Proof.
 rewrite /admitted /asked; case Ah: (A h) => [q'|//]; case: ifP => // f [<-]; split=> //; exact: A_sound Ah.
 Qed.
+Lemma settle_fits z q o : sound q -> fits (charge z q) -> fits (settle z q o).
+Proof.
+move=> [_ _ _ be br] /andP [d ab]; apply/andP; split; first exact: d.
+have mono x used y limit claim : bounded x used claim -> within (add y x) limit -> within (add y (some_of x (used o))) limit.
+  case: limit y x => [l|//] [y|//] [x|//] [_ [H _]] /Qle_bool_imp_le h; apply/Qle_bool_iff; have [_ u] := H o.
+  by apply: Qle_trans h; apply: Qplus_le_compat => //; exact: Qle_refl.
+by case/orP: ab => w; apply/orP; [left; exact: mono be w | right; exact: mono br w].
+Qed.
+(* the sums stay within the limits, on every transcript *)
 Theorem spent_fits h : fits (spent h).
 Proof.
 elim: h => [|o h IH] //=; rewrite -/(admitted h); case ad: (admitted h) => [q|//].
-by case: (admitted_sound ad).
+by case: (admitted_sound ad) => s f; exact: settle_fits.
 Qed.
 Lemma refuse_distribution : distribution refuse.
 Proof.
@@ -166,7 +199,7 @@ Proof.
 elim: h e => [|o h IH] e /=; first by case=> <-; rewrite RMicromega.Q2R_0 exp_0 /PA /=; lra.
 rewrite -/(admitted h) /PA /= -/(PA b h) -/(PA (~~ b) h) /law_part; case ad: (admitted h) => [q|] /=.
   case: (admitted_sound ad) => -[_ D _ Be _] _; case se: (spent h).1.1 => [e'|//] /=; move: Be; rewrite /bounded.
-  case: (epsilon q) => [c [c0 H]|//] [<-]; rewrite Q2R_plus; apply: pointwise_comp; try exact: PA_ge0.
+  case: (epsilon q) => [c [c0 [_ H]]|//] /= [<-]; rewrite Q2R_plus; apply: pointwise_comp; try exact: PA_ge0.
   - by case: (D b) => _ [].
   - by case: (D (~~ b)) => _ [].
   - exact: IH.
@@ -189,7 +222,7 @@ Proof.
 elim: h => [|o h IH]; first by rewrite /PA /=; lra.
 rewrite /= -/(admitted h) /PA /= -/(PA b h) -/(PA (~~ b) h) /law_part; case ad: (admitted h) => [q|] /= op z.
   case: (admitted_sound ad) => -[_ _ _ _ Br] _; move: op Br; rewrite /bounded /add.
-  case sr: (spent h).1.2 => [r'|//]; case: (rho q) => [r|//] _ [_ H].
+  case sr: (spent h).1.2 => [r'|//]; case: (rho q) => [r|//] _ [_ [_ H]].
   case: (Rmult_integral _ _ z) => z'; first by rewrite IH ?sr // Rmult_0_l.
   by have [d _] := H b a a1; rewrite (d o z') Rmult_0_r.
 case: (Rmult_integral _ _ z) => z'; first by rewrite IH // Rmult_0_l.
@@ -204,33 +237,35 @@ have z0 : 0 <= Z b t.
   by apply: Rmult_le_pos; [apply: Rmult_le_pos; [exact: PA_ge0 | exact/Rlt_le/exp_pos] | exact: weight_ge0].
 have closed : (forall o, weight (o :: t) = 0) -> \rsum_o Z b (o :: t) <= Z b t.
   by move=> w0; rewrite big1 // => o _; rewrite /Z w0; ring.
-have open r c : (spent t).1.2 = Some r -> (forall o, weight (o :: t) = weight t * exp (- ((a - 1) * (a * c)))) ->
-    renyi a (a * c) (law_part b t) (law_part (~~ b) t) -> \rsum_o Z b (o :: t) <= Z b t.
-  move=> sr wo [d m].
-  have -> : \rsum_o Z b (o :: t) = PA b t * exp ((a - 1) * ln (PA b t / PA (~~ b) t)) *
-      moment a (law_part b t) (law_part (~~ b) t) * (weight t * exp (- ((a - 1) * (a * c)))).
-    rewrite -moment_step; try exact: PA_ge0; try exact: part_distribution; try exact: d.
-      by rewrite big_distrl /=; apply: eq_bigr => o _; rewrite /Z wo.
-    by apply: open_dominated; rewrite sr.
-  rewrite /Z; set p := PA b t * _; have p0 : 0 <= p.
-    by apply: Rmult_le_pos; [exact: PA_ge0 | exact/Rlt_le/exp_pos].
-  have -> : p * moment a (law_part b t) (law_part (~~ b) t) * (weight t * exp (- ((a - 1) * (a * c)))) =
-            p * weight t * (moment a (law_part b t) (law_part (~~ b) t) * exp (- ((a - 1) * (a * c)))) by ring.
-  rewrite -[X in _ <= X]Rmult_1_r; apply: Rmult_le_compat_l; first by apply: Rmult_le_pos => //; exact: weight_ge0.
-  apply: Rle_trans (Rmult_le_compat_r _ _ _ (Rlt_le _ _ (exp_pos _)) m) _.
-  by rewrite -exp_plus -[X in _ <= X]exp_0; apply: exp_le; lra.
+have open r (used : O -> R) : (spent t).1.2 = Some r ->
+    (forall o, weight (o :: t) = weight t * exp (- ((a - 1) * (a * used o)))) ->
+    dominated (law_part b t) (law_part (~~ b) t) ->
+    \rsum_o (law_part b t o * exp ((a - 1) * loss (law_part b t) (law_part (~~ b) t) o) *
+            exp (- ((a - 1) * (a * used o)))) <= 1 -> \rsum_o Z b (o :: t) <= Z b t.
+  move=> sr wo d m; rewrite -[X in _ <= X]Rmult_1_r; apply: Rle_trans (Rmult_le_compat_l _ _ _ z0 m).
+  rewrite -rsum_scale; apply: Req_le; apply: eq_bigr => o _; rewrite {1}/Z wo.
+  rewrite -[PA b (o :: t)]/(PA b t * law_part b t o) -[PA (~~ b) (o :: t)]/(PA (~~ b) t * law_part (~~ b) t o).
+  rewrite moment_point; try exact: PA_ge0; try exact: part_distribution; try exact: d; first by rewrite /Z; ring.
+  by apply: open_dominated; rewrite sr.
 case ad: (admitted t) => [q|]; last first.
   have w o : weight (o :: t) = weight t by rewrite /weight /= -/(admitted t) ad.
   case sr: (spent t).1.2 => [r|]; last by apply: closed => o; rewrite w /weight sr.
-  apply: (open r 0 sr) => [o|]; first by rewrite w !Rmult_0_r Ropp_0 exp_0 Rmult_1_r.
-  by rewrite Rmult_0_r /law_part ad; exact: renyi_same refuse_distribution.
-have w o : weight (o :: t) = if add (spent t).1.2 (rho q) is Some r then exp (- ((a - 1) * (a * Q2R r))) else 0.
+  have [d m] := renyi_same a refuse_distribution; rewrite Rmult_0_r exp_0 in m.
+  apply: (open r (fun _ => 0) sr) => [o| |].
+  - by rewrite w !Rmult_0_r Ropp_0 exp_0 Rmult_1_r.
+  - by rewrite /law_part ad.
+  - rewrite /law_part ad; apply: Rle_trans m; apply: Req_le; apply: eq_bigr => o _.
+    by rewrite !Rmult_0_r Ropp_0 exp_0 Rmult_1_r.
+have w o : weight (o :: t) =
+    if add (spent t).1.2 (some_of (rho q) (used_rho q o)) is Some r then exp (- ((a - 1) * (a * Q2R r))) else 0.
   by rewrite /weight /= -/(admitted t) ad.
-case: (admitted_sound ad) => -[_ _ _ _ Br] _; move: w Br; rewrite /bounded /add.
+case: (admitted_sound ad) => -[_ _ _ _ Br] _; move: w Br; rewrite /bounded /add /some_of.
 case sr: (spent t).1.2 => [r|] w; last by move=> _; apply: closed.
 case: (rho q) w => [c|] w; last by move=> _; apply: closed.
-move=> [c0 H]; apply: (open r (Q2R c) sr) => [o|]; last by rewrite /law_part ad; exact: H.
-by rewrite w /weight sr -exp_plus; congr exp; rewrite Q2R_plus; ring.
+move=> [_ [_ H]]; have [d m] := H b a a1; apply: (open r (fun o => Q2R (used_rho q o)) sr) => [o| |].
+- by rewrite w /weight sr -exp_plus; congr exp; rewrite Q2R_plus; ring.
+- by rewrite /law_part ad.
+- by rewrite /law_part ad.
 Qed.
 (* what rule (b) leaves to delta, on the transcripts at whose end it holds *)
 Variable eps : R.

@@ -20,7 +20,7 @@ import polars as pl
 
 import shortlist as sl
 from shortlist.exact.subsets import one_log_choose, rank_scores
-from shortlist.ledger.filter import ZERO, Amounts, fits
+from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, fits, refund_of
 from shortlist.mechanisms.sets import gamma_of, one_shot_of, share_of
 
 SEED = 20261120
@@ -129,11 +129,12 @@ def filter_case(rng: random.Random, fault: bool) -> str:
     if fault:
         admitted[-1] = not admitted[-1]
     costs = [Amounts(Fraction(charge), None, Fraction(0)) for charge in charges]
-    return charges_case(Amounts(Fraction(budget), None, Fraction(0)), costs, admitted)
+    return charges_case(Amounts(Fraction(budget), None, Fraction(0)), costs, costs, admitted)
 
 
-def charges_case(limits: Amounts, charges: list[Amounts], admitted: list[bool]) -> str:
-    return case(amounts(limits), f"[:: {'; '.join(map(amounts, charges))}]", booleans(admitted))
+def charges_case(limits: Amounts, charges: list[Amounts], used: list[Amounts], admitted: list[bool]) -> str:
+    pairs = (case(amounts(charge), amounts(part)) for charge, part in zip(charges, used, strict=True))
+    return case(amounts(limits), f"[:: {'; '.join(pairs)}]", booleans(admitted))
 
 
 def is_admitted(ledger: sl.Ledger, charge: float) -> bool:
@@ -152,7 +153,7 @@ def amounts(one: Amounts) -> str:
 
 
 def ledger_case(rng: random.Random, fault: bool) -> str:
-    """Which charges the rules of a ledger admit: with an epsilon or none, a rho or none (Definition 36, Theorem 37)."""
+    """Which charges the rules of a ledger admit, with refunds: an epsilon or none, a rho or none (Theorem 38)."""
 
     def part(most: int) -> Fraction:
         return Fraction(rng.randint(0, most), rng.choice((1, 7, 2**40)))
@@ -160,15 +161,19 @@ def ledger_case(rng: random.Random, fault: bool) -> str:
     rules = rng.choice(((True, True), (True, False), (False, True)))
     epsilon, curve = (part(20) if rule else None for rule in rules)
     limits = Amounts(epsilon, curve, Fraction(rng.randint(0, 3), 10))
-    charges, admitted, total = [], [], ZERO
+    charges, used, admitted, total = [], [], [], ZERO
     for _ in range(rng.randint(3, 12)):
         epsilon, curve = (part(8) if rng.random() < 0.9 else None for _ in range(2))
         charges.append(Amounts(epsilon, curve, Fraction(rng.choice((0, 0, 1)), 10)))
+        share = Fraction(rng.choice((0, 1, 2, 2)), 2)  # what is kept; the rest comes back
+        kept = (None if one is None else share * one for one in (epsilon, curve))
+        used.append(Amounts(*kept, charges[-1].delta))
         admitted.append(fits(limits, total + charges[-1]))
-        total = total + charges[-1] if admitted[-1] else total
+        if admitted[-1]:
+            total = total + charges[-1] - refund_of(charges[-1], used[-1], CURRENCIES)
     if fault:
         admitted[0] = not admitted[0]
-    return charges_case(limits, charges, admitted)
+    return charges_case(limits, charges, used, admitted)
 
 
 def constants_case(rng: random.Random, fault: bool) -> str:
@@ -214,8 +219,8 @@ KINDS = (
     Kind("class", 100, "(Q * seq Z * nat * nat * nat * Q * nat)", class_case),
     Kind("range", 60, "(Q * Q * bool * Q)", range_case),
     Kind("counts", 20, "(seq (seq bool) * seq nat * seq bool * seq nat * Q)", counts_case),
-    Kind("filter", 20, "(amounts * seq amounts * seq bool)", filter_case, "ledger"),
-    Kind("ledger", 60, "(amounts * seq amounts * seq bool)", ledger_case),
+    Kind("filter", 20, "(amounts * seq (amounts * amounts) * seq bool)", filter_case, "ledger"),
+    Kind("ledger", 60, "(amounts * seq (amounts * amounts) * seq bool)", ledger_case),
     Kind("constants", 40, "(Q * nat * Q * Q * Q)", constants_case),
     Kind("groups", 12, "(Q * nat * Q)", groups_case),
 )
