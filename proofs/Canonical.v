@@ -1,7 +1,6 @@
 (* Canonical sets: the score of a set moves no further than the scores (both losses of Definition 62), and Theorem 63
-  for
-   Gumbel noise, as a distribution over all C(d, k) sets. Theorem 63 for exponential noise is in Guarded.v, for general
-   noise in Hazard.v. *)
+   for Gumbel noise, as a distribution over all C(d, k) sets. Theorem 63 for exponential noise is in Guarded.v, for
+   general noise in Hazard.v. *)
 From Shortlist Require Import Base Scores Expmech Shifting.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.

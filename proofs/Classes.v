@@ -1,6 +1,6 @@
 (* Lemma 64: with ranked scores the sets other than the top k fall into k (d - k) classes of C(i+j, i) sets of equal
-  score, so
-   that the mass of all sets is 1 + sum_ij C(i+j, i) e^{-w_ij} times that of the top k. Ranks are 0 .. d-1 here. *)
+   score, so that the mass of all sets is 1 + sum_ij C(i+j, i) e^{-w_ij} times that of the top k. Ranks are 0 .. d-1
+   here. *)
 From Shortlist Require Import Base Scores Shifting Canonical.
 From mathcomp Require Import binomial.
 From mathcomp Require Import zify.

@@ -1,5 +1,4 @@
-(* Composition: n rounds, each chosen from the answers before (Theorem 24). A history is the sequence of
-  answers, the
+(* Composition: n rounds, each chosen from the answers before (Theorem 24). A history is the sequence of answers, the
    newest first; answers are from one finite set (a disjoint union, where they differ in kind). *)
 From Shortlist Require Import Base Renyi Thinning.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

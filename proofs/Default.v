@@ -1,9 +1,7 @@
 (* What top_k releases by default for a set from public candidates under a pure budget (Definitions 62 and 72):
-  guarded top-k,
-   drawn of the losers where they are fewer; canonical top-k with exponential noise where there is no guard;
-     permute-and-flip
-   for k = 1; everybody for k = d. The flag is part of the output. Candidates whose score is minus infinity take no
-     part.
+   guarded top-k, drawn of the losers where they are fewer; canonical top-k with exponential noise where there is no
+   guard; permute-and-flip for k = 1; everybody for k = d. The flag is part of the output. Candidates whose score is
+   minus infinity take no part.
 
    One theorem for all of it: default_release. *)
 From mathcomp Require Import binomial.
@@ -50,8 +48,8 @@ Definition flagged (k : nat) (o : kset T k + {set T}) : output :=
 Definition losers (k : nat) (o : kset T k + {set T}) : output :=
   match o with inl y => (true, ~: val y) | inr y => (false, ~: y) end.
 Variant way := Everybody | One | Unguarded | Guarded | Mirrored.
-(* which way it goes is a public rule of k and d (and of whether the set of junk classes is empty);
-  here it is any rule *)
+(* which way it goes is a public rule of k and d (and of whether the set of junk classes is empty); here it is any
+   rule *)
 Variables (k : nat) (g a tau r eps : R).
 Variables (junk : {set 'I_k * 'I_(#|T| - k)}) (junk' : {set 'I_(#|T| - k) * 'I_(#|T| - (#|T| - k))}).
 Definition default_output (w : way) (x : T -> R) : output -> R :=
@@ -128,9 +126,8 @@ case: w => /= F yk.
 Qed.
 End Release.
 
-(* Candidates whose score is minus infinity (Definition 1): which ones have a score is public, the set `finite`;
-  x is read there
-   alone. The race is one of the others, and what is released is named among all. *)
+(* Candidates whose score is minus infinity (Definition 1): which ones have a score is public, the set `finite`; x is
+   read there alone. The race is one of the others, and what is released is named among all. *)
 Section Infinite.
 Variables (T : finType) (finite : {set T}).
 Notation some := {i : T | i \in finite}.

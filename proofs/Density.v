@@ -1,6 +1,5 @@
 (* Definition 7 and Lemma 8 with densities: the slope condition implies a hazard of at most 1, and the five named
-  kinds have it.
-   A density f of S is a function whose integral from a to b is S(a) - S(b) = P[a < N <= b]. *)
+   kinds have it. A density f of S is a function whose integral from a to b is S(a) - S(b) = P[a < N <= b]. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Race Hazard Noise.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

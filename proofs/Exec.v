@@ -1,5 +1,5 @@
-(* Programs on whole numbers and rationals that compute what the theorems are about, each with the theorem that it does:
-   cases that proofs/cases.py writes from the library are compared with them by vm_compute. *)
+(* Programs on whole numbers and rationals that compute what the theorems are about, each with the theorem that it
+   does: cases that proofs/cases.py writes from the library are compared with them by vm_compute. *)
 From Coq Require Import ZArith QArith Qreals Qminmax Lia.
 From mathcomp Require Import binomial.
 From Shortlist Require Import Base Scores Shifting Canonical Classes.
@@ -121,8 +121,8 @@ rewrite /counts_exec (nth_map 0%N) ?size_iota // nth_iota // add0n /counts !coun
 by rewrite inE (tnth_nth false).
 Qed.
 
-(* ---- the rules of a ledger (Definition 36, Theorems 37 and 38): charges of an epsilon or none, a rho or none, and a delta;
-   and what is kept of each, if it was admitted and answered ---- *)
+(* ---- the rules of a ledger (Definition 36, Theorems 37 and 38): charges of an epsilon or none, a rho or none, and a
+   delta; and what is kept of each, if it was admitted and answered ---- *)
 Definition amounts := (option Q * option Q * Q)%type.
 Definition plus_amounts (x y : amounts) : amounts := (Ledger.add x.1.1 y.1.1, Ledger.add x.1.2 y.1.2, (x.2 + y.2)%Q).
 Section Program.
@@ -180,9 +180,8 @@ Definition agrees_class (c : Q * seq Z * nat * nat * nat * Q * nat) : bool :=
 (* what the caller states, and the R of the library *)
 Definition agrees_range (c : Q * Q * bool * Q) : bool :=
   let: (down, up, monotone, R) := c in Qeq_bool (range_exec down up monotone) R.
-(* the units, the counts of the library, the counts with one unit more, and the R of the library:
-  no two counts move against
-   each other by more than R *)
+(* the units, the counts of the library, the counts with one unit more, and the R of the library: no two counts move
+   against each other by more than R *)
 Definition agrees_counts (c : seq (seq bool) * seq nat * seq bool * seq nat * Q) : bool :=
   let: (units, before, unit_, after, R) := c in
   let moves := [seq (Z.of_nat p.2 - Z.of_nat p.1)%Z | p <- zip before after] in
@@ -193,12 +192,12 @@ Definition agrees_counts (c : seq (seq bool) * seq nat * seq bool * seq nat * Q)
 Definition agrees_ledger (c : amounts * seq (amounts * amounts) * seq bool) : bool :=
   let: (limits, charges, admitted) := c in ledger_exec limits (Some 0%Q, Some 0%Q, 0%Q) charges == admitted.
 (* epsilon, k of the race, and the public constants of the guard: g, a, and e of one-shot. They are as Theorem 73
-  asks. *)
+   asks. *)
 Definition agrees_constants (c : Q * nat * Q * Q * Q) : bool :=
   let: (eps, k, g, a, e) := c in
   [&& Qle_bool 0 g, Qle_bool g 1, ~~ Qle_bool a 0, Qle_bool a 1
     & Qeq_bool (e * inject_Z (Z.of_nat k)) ((1 - a) * eps)]%Q.
-(* a budget, the number of groups of one user, and the epsilon of each group's list:
-  together they are within the budget *)
+(* a budget, the number of groups of one user, and the epsilon of each group's list: together they are within the
+   budget *)
 Definition agrees_groups (c : Q * nat * Q) : bool :=
   let: (B, m, e) := c in Qle_bool (inject_Z (Z.of_nat m) * e)%Q B && Qle_bool 0 e.

@@ -1,6 +1,6 @@
-(* The exponential mechanism over a finite set of outcomes: bounded range and pure DP, with public weights.
-   Covers the second half of Theorem 52 (bounded range, hence eps-DP) and Theorem 241. That Gumbel noise has this
-   distribution is in Gumbel.v. *)
+(* The exponential mechanism over a finite set of outcomes: bounded range and pure DP, with public weights. Covers the
+   second half of Theorem 52 (bounded range, hence eps-DP) and Theorem 241. That Gumbel noise has this distribution is
+   in Gumbel.v. *)
 From Shortlist Require Import Base Scores.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.

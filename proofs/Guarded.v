@@ -1,6 +1,5 @@
 (* Theorem 73: guarded top-k is eps-DP for the set together with its flag. Before it order statistics x_[j] (for Lemma
-  5), the
-   score V of the guard (Definition 72), and Theorem 63 for exponential noise. *)
+   5), the score V of the guard (Definition 72), and Theorem 63 for exponential noise. *)
 From Shortlist Require Import Base Scores Shifting Canonical Race OneShot.
 From mathcomp Require Import binomial.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

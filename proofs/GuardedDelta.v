@@ -1,6 +1,5 @@
 (* Theorem 170 for exponential noise: a race whose winner is followed by an approximately private release, and guarded
-  top-k
-   with any ((1 - a) eps, delta)-DP release after the guard. *)
+   top-k with any ((1 - a) eps, delta)-DP release after the guard. *)
 From mathcomp Require Import binomial.
 From Shortlist Require Import Base Scores Shifting Canonical Race RaceTotal OneShot Guarded Renyi.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
-(* Theorem 52, the distribution: Gumbel noise. With i's own noise -ln(-ln u), u uniform, j stays below with probability
-   F(s_i - ln(-ln u) - s_j) = u^{e^{s_j - s_i}}, F(z) = exp(-e^-z); so P[i wins] = Int_0^1 prod_{j != i} u^{w_j/w_i}
-     du. *)
+(* Theorem 52, the distribution: Gumbel noise. With i's own noise -ln(-ln u), u uniform, j stays below with
+   probability F(s_i - ln(-ln u) - s_j) = u^{e^{s_j - s_i}}, F(z) = exp(-e^-z); so P[i wins] = Int_0^1 prod_{j != i}
+   u^{w_j/w_i} du. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Expmech Race.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -24,8 +24,8 @@ Qed.
 Lemma pw_int p : 0 < p -> is_RInt (fun u => pw u p) 0 1 (/ (p + 1)).
 Proof.
 move=> p0; have p1 : 0 < p + 1 by lra.
-(* the primitive pw u (p+1) / (p+1) is continuous on [0, 1]; integrate from e to 1 and let e tend to 0:
-  here by comparison *)
+(* the primitive pw u (p+1) / (p+1) is continuous on [0, 1]; integrate from e to 1 and let e tend to 0: here by
+   comparison *)
 have ei a b : ex_RInt (fun u => pw u p) a b by apply: ex_RInt_continuous => z _; exact: pw_cont.
 have val e : 0 < e -> RInt (fun u => pw u p) e 1 = / (p + 1) - pw e (p + 1) / (p + 1).
   move=> e0; apply: is_RInt_unique.

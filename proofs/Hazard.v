@@ -1,13 +1,10 @@
-(* Winners and sets under any noise of hazard at most 1: Theorems 51, 59, 63, 71, 241 and (i) of 260.
+(* Winners and sets under any noise of hazard at most 1: Theorems 51, 59, 63, 71 and 241.
 
-   The noise of candidate i is any real random variable, given by its survival function S_i(t) = P[N_i > t];
-     nothing is assumed
-   of it but that it is one and that its hazard is at most h_i. How probabilities are stated:
-     a set y of candidates wins if each
-   of its members finishes above Z, the largest finish outside y. Z has the distribution function
-   G(z) = prod_{j not in y} (1 - S_j(z - s_j)); with its quantile function q and U uniform on (0, 1), q(U) has the
-     distribution
-   of Z, and it is independent of the noise inside y. So
+   The noise of candidate i is any real random variable, given by its survival function S_i(t) = P[N_i > t]; nothing
+   is assumed of it but that it is one and that its hazard is at most h_i. How probabilities are stated: a set y of
+   candidates wins if each of its members finishes above Z, the largest finish outside y. Z has the distribution
+   function G(z) = prod_{j not in y} (1 - S_j(z - s_j)); with its quantile function q and U uniform on (0, 1), q(U)
+   has the distribution of Z, and it is independent of the noise inside y. So
 
        P[y wins] = Int_0^1 prod_{i in y} S_i(q(u) - s_i) du.
 

@@ -1,5 +1,5 @@
-(* The K-norm mechanism of count vectors on Z^K, P(z) in proportion to e^(-eps N(z)),
-   N(z) = max(0, max z) - min(0, min z). Infinite sums are suprema of sums over finite lists without repetition. *)
+(* The K-norm mechanism of count vectors on Z^K, P(z) in proportion to e^(-eps N(z)), N(z) = max(0, max z) - min(0,
+   min z). Infinite sums are suprema of sums over finite lists without repetition. *)
 From Coq Require Import ZArith Lia.
 From Shortlist Require Import Base.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -214,7 +214,7 @@ by apply: rprod_ge0 => i _; lra.
 Qed.
 
 (* The mechanism: the true vector plus z. Its normaliser is the same for every x, its distribution has mass 1, and it
-  is eps-DP. *)
+   is eps-DP. *)
 Theorem knorm_total : exists C, 0 < C /\ mass wt xpredT C.
 Proof.
 have [C hC] := mass_exists xpredT wt_bounded; exists C; split=> //.

@@ -1,19 +1,19 @@
 (* Theorems 37 and 38, the filter of a ledger, for all budgets: the rules of Definition 36, with deltas and refunds.
 
-   A question is a mechanism with a common thinning (Definition 19) and the charge that it states: an epsilon, a rho, or
-   both, and a delta. It is admitted if afterwards the sum of deltas is within its limit, and the sum of epsilons or the sum
-   of rhos is within its own. Sums are exact rationals; a charge without a form closes that rule: its sum becomes None.
-   After the answer o the ledger keeps `used_epsilon o` and `used_rho o` of what was charged, by a rule that was fixed
-   before; where nothing is given back they are the charge (`no_refund_epsilon`, `no_refund_rho`). *)
+   A question is a mechanism with a common thinning (Definition 19) and the charge that it states: an epsilon, a rho,
+   or both, and a delta. It is admitted if afterwards the sum of deltas is within its limit, and the sum of epsilons
+   or the sum of rhos is within its own. Sums are exact rationals; a charge without a form closes that rule: its sum
+   becomes None. After the answer o the ledger keeps `used_epsilon o` and `used_rho o` of what was charged, by a rule
+   that was fixed before; where nothing is given back they are the charge (`no_refund_epsilon`, `no_refund_rho`). *)
 From Coq Require Import QArith Qreals.
 From Shortlist Require Import Base Renyi Thinning Compose.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
-Definition add (x y : option Q) : option Q := if x is Some a then if y is Some b then Some (a + b)%Q else None else
-  None.
-Definition within (x limit : option Q) : bool := if limit is Some b then if x is Some a then Qle_bool a b else false
-  else false.
+Definition add (x y : option Q) : option Q :=
+  if x is Some a then if y is Some b then Some (a + b)%Q else None else None.
+Definition within (x limit : option Q) : bool :=
+  if limit is Some b then if x is Some a then Qle_bool a b else false else false.
 
 Section Ledger.
 Variable O : finType.
@@ -311,7 +311,7 @@ Qed.
 End Order.
 
 (* ZCDP(rho, delta) budgets: no rule (a), C = rho, G = delta. The transcript has a common thinning of mass delta with
-  rho-zCDP. *)
+   rho-zCDP. *)
 Theorem filter_thinned c n : E = None -> C = Some c ->
   exists (L L' s : n.-tuple O -> R), [/\ distribution L, distribution L', zcdp (Q2R c) L L'
     & thinning (Q2R G) (fun h : n.-tuple O => transcript false h) (fun h : n.-tuple O => transcript true h) L L' s].
@@ -439,8 +439,9 @@ by split; [exact: half false | exact: half true].
 Qed.
 End Ledger.
 
-(* Theorem 217: the first charge may choose. G is (1 - s) delta, `whole` is delta; if the first charge has a delta above G, the
-   ledger goes by rule (a) alone with all of delta, and otherwise by both rules. What is asked first depends on no output. *)
+(* Theorem 217: the first charge may choose. G is (1 - s) delta, `whole` is delta; if the first charge has a delta
+   above G, the ledger goes by rule (a) alone with all of delta, and otherwise by both rules. What is asked first
+   depends on no output. *)
 Section First.
 Variables (O : finType) (e c G whole : Q) (A : analyst O) (no : O).
 Definition first_is_large : bool := if A [::] is Some q then ~~ Qle_bool (delta q) G else false.

@@ -1,6 +1,5 @@
 (* Monotone bounded functions are Riemann integrable: they are uniform limits of sums of steps. The distributions of
-  general
-   noise are stated as such integrals (Hazard.v). *)
+   general noise are stated as such integrals (Hazard.v). *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,5 @@
 (* Lemma 8: the five named kinds of noise have hazard at most 1 and are given by survival functions (Definition 7), so
-  that
-   Theorems 51, 59, 63 and 71 of Hazard.v apply to them; and with noise N, b N + c has hazard h / b. *)
+   that Theorems 51, 59, 63 and 71 of Hazard.v apply to them; and with noise N, b N + c has hazard h / b. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Hazard.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

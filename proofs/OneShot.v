@@ -1,7 +1,6 @@
 (* Theorem 60 for exponential noise: the ordered list of the k best finishes s_i + Exp(1), by its distribution. In the
-  times
-   T_i = e^-finish, uniform on [0, 1/w_i], w_i = e^{s_i}, the list (i_1, .., i_k) is T_{i_1} < .. < T_{i_k} < all
-     others. *)
+   times T_i = e^-finish, uniform on [0, 1/w_i], w_i = e^{s_i}, the list (i_1, .., i_k) is T_{i_1} < .. < T_{i_k} <
+   all others. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Race.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
-(* Permute-and-flip, as the distribution p_i Int_0^1 prod_{j != i} (1 - p_j s) ds:
-  it is one, and it is eps-DP (Theorem 53 (iii)).
-   That it is the largest of s_i + Exp(1), and what the algorithm returns, is in PermuteFlipRun.v. *)
+(* Permute-and-flip, as the distribution p_i Int_0^1 prod_{j != i} (1 - p_j s) ds: it is one, and it is eps-DP
+   (Theorem 53 (iii)). That it is the largest of s_i + Exp(1), and what the algorithm returns, is in PermuteFlipRun.v.
+   *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Shifting Canonical Race.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,10 +1,7 @@
-(* Permute-and-flip: Theorem 53 (i), the largest of s_i + Exp(1) has the distribution pf of PermuteFlip.v;
-  and (ii), so has the
-   algorithm "visit the candidates in random order, accept i with probability p_i, stop at the first acceptance",
-     written as
-   a recursion over the set of those not yet visited. (iii), eps-DP, is in PermuteFlip.v;
-     (iv), that it is not of bounded
-   range, with the numbers of two candidates. *)
+(* Permute-and-flip: Theorem 53 (i), the largest of s_i + Exp(1) has the distribution pf of PermuteFlip.v; and (ii),
+   so has the algorithm "visit the candidates in random order, accept i with probability p_i, stop at the first
+   acceptance", written as a recursion over the set of those not yet visited. (iii), eps-DP, is in PermuteFlip.v;
+   (iv), that it is not of bounded range, with the numbers of two candidates. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Shifting Canonical Race RaceTotal OneShot PermuteFlip.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -137,8 +134,8 @@ have : pf_p s j <= 1 by rewrite -exp_0; apply: exp_le; have := top s j; lra.
 by have := exp_pos (s j - highest setT s); rewrite -/(pf_p s j); nra.
 Qed.
 
-(* (iv): two candidates, one ahead by e/2 in noise units, which falls behind by as much. The log ratios are
-   ln(2 e^(e/2) - 1) and its negative, so that they do not lie in a window of length e. *)
+(* (iv): two candidates, one ahead by e/2 in noise units, which falls behind by as much. The log ratios are ln(2
+   e^(e/2) - 1) and its negative, so that they do not lie in a window of length e. *)
 Lemma pf_two e (s : bool -> R) : 0 <= e -> s true - s false = e / 2 ->
   pf s false = exp (- (e / 2)) / 2 /\ pf s true = 1 - exp (- (e / 2)) / 2.
 Proof.

@@ -1,6 +1,5 @@
 (* The probabilities of a race with unequal hazards add up to 1: `win` of Race.v is a distribution, and Theorem 71 is
-  about a
-   mechanism. *)
+   about a mechanism. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Shifting Canonical Race.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.

@@ -1,6 +1,5 @@
-(* Lemma 48: integer shares W_c >= K m_c and a coin of probability K m_c / W_c, started again until it falls:
-  c comes out with
-   probability m_c / sum m, and it ends with probability 1. *)
+(* Lemma 48: integer shares W_c >= K m_c and a coin of probability K m_c / W_c, started again until it falls: c comes
+   out with probability m_c / sum m, and it ends with probability 1. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -10,7 +9,7 @@ Variables (C : finType) (c0 : C) (m : C -> R) (W : C -> nat) (K : R).
 Hypotheses (K0 : 0 < K) (m0 : forall c, 0 <= m c) (pos : 0 < \rsum_c m c) (shares : forall c, K * m c <= INR (W c)).
 Let total := \rsum_c INR (W c).
 (* one trial: propose c with probability W_c / total, accept with probability K m_c / W_c (never proposed where W_c =
-  0) *)
+   0) *)
 Definition coin c := if W c == 0%N then 0 else K * m c / INR (W c).
 Definition trial c := INR (W c) / total * coin c.
 Definition again := 1 - \rsum_c trial c.

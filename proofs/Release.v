@@ -1,7 +1,6 @@
 (* What may be done with a release: post-processing, with or without coins of its own (any function of the output
-  keeps what the
-   output keeps), and Theorem 230 for pure budgets and for zCDP: all groups together cost what the groups of one user
-     cost. *)
+   keeps what the output keeps), and Theorem 230 for pure budgets and for zCDP: all groups together cost what the
+   groups of one user cost. *)
 From Shortlist Require Import Base Noise Renyi.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
@@ -47,7 +46,7 @@ Lemma constant_pure (T : finType) (P : T -> R) : pureDP 0 P P.
 Proof. by split; apply: pointwise_pure => o; rewrite exp_0; lra. Qed.
 
 (* Theorem 230, pure budgets. G: the groups; O: the outputs of all groups (a disjoint union, where they differ in
-  kind). *)
+   kind). *)
 Section Groups.
 Variables G O : finType.
 Definition product (P : G -> O -> R) (f : {ffun G -> O}) := \big[Rmult/1]_g P g (f g).
@@ -68,8 +67,7 @@ have half A B : (forall g, distribution (A g)) -> (forall g, distribution (B g))
 by move=> DP DQ H; split; apply: half => // g; case: (H g).
 Qed.
 (* x g: the scores of group g, of any type; M g: its mechanism, which looks at nothing else. One user moves the scores
-  of the
-   groups in A, at most m of them. *)
+   of the groups in A, at most m of them. *)
 Theorem theorem230_pure (X : Type) (M : G -> X -> O -> R) (x x' : G -> X) (A : {set G}) m eps : 0 <= eps ->
   (forall g y, distribution (M g y)) -> (#|A| <= m)%N -> (forall g, g \notin A -> x g = x' g) ->
   (forall g, g \in A -> pureDP eps (M g (x g)) (M g (x' g))) ->

@@ -9,9 +9,8 @@ Section Definitions.
 Variable T : finType.
 Implicit Types (P Q : T -> R).
 Definition dominated P Q := forall o, Q o = 0 -> P o = 0.
-(* Definitions 10 and 12. D_a(P, Q) <= r says that the moment E_P[e^((a-1) L)] is at most e^((a-1) r);
-  outputs that P cannot
-   give count for 0, and P may not give what Q cannot. *)
+(* Definitions 10 and 12. D_a(P, Q) <= r says that the moment E_P[e^((a-1) L)] is at most e^((a-1) r); outputs that P
+   cannot give count for 0, and P may not give what Q cannot. *)
 Definition loss P Q o := ln (P o / Q o).
 Definition moment a P Q := \rsum_o P o * exp ((a - 1) * loss P Q o).
 Definition renyi a r P Q := dominated P Q /\ moment a P Q <= exp ((a - 1) * r).

@@ -1,5 +1,5 @@
-(* How far one unit moves scores against each other: the range sensitivity R.
-   Covers Definition 2 (its last sentence), Lemma 3, Lemma 6, Proposition 4 and Proposition 214. *)
+(* How far one unit moves scores against each other: the range sensitivity R. Covers Definition 2 (its last sentence),
+   Lemma 3, Lemma 6, Proposition 4 and Proposition 214. *)
 From Shortlist Require Import Base.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
@@ -77,8 +77,7 @@ move=> d0 u0 H [M|M]; have := Rmax_l dn up; have := Rmax_r dn up => h1 h2.
 Qed.
 
 (* Lemma 6: a mechanism that sees only differences of scores keeps for all neighbors of range r what it keeps for
-  moves in
-   [0, r]. "Promise" is any relation between the outputs on the two score vectors, in this order. *)
+   moves in [0, r]. "Promise" is any relation between the outputs on the two score vectors, in this order. *)
 Theorem lemma6 (T O : Type) (M : (T -> R) -> O) (promise : O -> O -> Prop) r :
   (forall x c, M (fun i => x i + c) = M x) ->
   (forall x x', (forall i, 0 <= x' i - x i <= r) -> promise (M x) (M x')) ->
@@ -88,8 +87,7 @@ move=> shift H x x' [b Hb]; rewrite -(shift x' (- b)); apply: H => i; have := Hb
 Qed.
 
 (* Proposition 214: "s is how neighbors move" is any symmetric relation between score vectors that only sees
-  differences.
-   A promise that holds for all of them in both orders holds for the negated scores. *)
+   differences. A promise that holds for all of them in both orders holds for the negated scores. *)
 Theorem proposition214 (T O : Type) (M : (T -> R) -> O) (promise : O -> O -> Prop) (allowed : (T -> R) -> Prop) :
   (forall x x', allowed (fun i => x' i - x i) -> promise (M x) (M x') /\ promise (M x') (M x)) ->
   (forall s s' : T -> R, (forall i, s i = s' i) -> allowed s -> allowed s') ->

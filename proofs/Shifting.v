@@ -1,6 +1,5 @@
 (* Lemma 5: what is monotone and commutes with shifts stays inside the interval of the scores. The functions that have
-  both
-   properties: coordinates, minima, maxima, weighted means, log-sum-exp; order statistics are in Guarded.v. *)
+   both properties: coordinates, minima, maxima, weighted means, log-sum-exp; order statistics are in Guarded.v. *)
 From Shortlist Require Import Base Scores.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.

@@ -1,16 +1,13 @@
 (* Theorem 60 with its gaps, for any noise that has the slope condition.
 
    The joint noise of all candidates is any finitely additive measure `P` on the subsets of R^T that are events. Of
-     the slope
-   condition it is used what it says of the joint distribution: if a set A of noise vectors is moved up by c >= 0
-     along one
-   candidate's coordinate, its probability falls by at most the factor e^-c,
+   the slope condition it is used what it says of the joint distribution: if a set A of noise vectors is moved up by c
+   >= 0 along one candidate's coordinate, its probability falls by at most the factor e^-c,
 
        P {N : N + c e_i in A}  <=  e^c P A.
 
-   (Independent noises with densities f_i and f_i(t + c) >= e^-c f_i(t) have this:
-     integrate along coordinate i first, for each
-   value of the others. That step, Fubini's theorem, is not part of this development.) *)
+   (Independent noises with densities f_i and f_i(t + c) >= e^-c f_i(t) have this: integrate along coordinate i first,
+   for each value of the others. That step, Fubini's theorem, is not part of this development.) *)
 From Shortlist Require Import Base Scores.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
@@ -48,8 +45,8 @@ elim: l => //= j l IH /andP [jl ul]; rewrite /move inE IH //.
 by case: (eqVneq i j) jl => [->|ij] jl //=; rewrite (negbTE jl).
 Qed.
 
-(* The list l wins, best first, and the gaps between its members are as G says: each member finishes above the next, all
-   members above everybody else. G may look at all differences of members' finishes (0 stands for the others). *)
+(* The list l wins, best first, and the gaps between its members are as G says: each member finishes above the next,
+   all members above everybody else. G may look at all differences of members' finishes (0 stands for the others). *)
 Definition finish x N i := x i + N i.
 Definition gaps x N (l : seq T) : T -> T -> R :=
   fun i j => if (i \in l) && (j \in l) then finish x N i - finish x N j else 0.
@@ -82,7 +79,7 @@ by rewrite big_cons [size _]/= S_INR; have := c0 i; lra.
 Qed.
 
 (* Theorem 60. For every set of (list, gaps), B: its probability is the sum over the lists of k, which exclude each
-  other. *)
+   other. *)
 Variable k : nat.
 Definition list_and_gaps x (E : k.-tuple T -> (T -> T -> R) -> Prop) :=
   \big[Rplus/0]_(l : k.-tuple T | uniq l) P (list_with_gaps x l (E l)).

@@ -1,5 +1,5 @@
 (* Definition 19, Theorems 20 and 21: an (eps, delta) guarantee is a thinning of an eps-DP one, and a thinning costs
-  delta. *)
+   delta. *)
 From Shortlist Require Import Base Renyi.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
