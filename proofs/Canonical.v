@@ -89,6 +89,15 @@ Theorem theorem63_gumbel r eps x x' : 0 < r -> 0 <= eps -> moves_within r x x' -
 Proof.
 move=> r0 e0 H; apply: expmech_private => //; [exact: a_kset | by move=> _; lra | exact: lipschitz_gap].
 Qed.
+(* with the loss of the paper *)
+Definition canonical_gumbel_paper r eps x : kset -> R := expmech (fun _ => 1) r eps (u_paper x).
+Theorem theorem63_gumbel_paper r eps x x' : 0 < r -> 0 <= eps -> moves_within r x x' ->
+  [/\ distribution (canonical_gumbel_paper r eps x),
+      brange eps (canonical_gumbel_paper r eps x) (canonical_gumbel_paper r eps x') &
+      pureDP eps (canonical_gumbel_paper r eps x) (canonical_gumbel_paper r eps x')].
+Proof.
+move=> r0 e0 H; apply: expmech_private => //; [exact: a_kset | by move=> _; lra | exact: lipschitz_paper].
+Qed.
 End Sets.
 (* what is attained and bounds all scores of a set is the least, or the largest *)
 Lemma lowest_unique (T : finType) (y : {set T}) x i z : i \in y -> z = x i -> (forall j, j \in y -> z <= x j) ->

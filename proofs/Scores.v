@@ -113,6 +113,10 @@ Proof.
 exists (-1) => i; have := counts_add D u i; have := counts_add D v i.
 by case: ifP => _; case: ifP => _; lra.
 Qed.
+(* R = 1 cannot be smaller *)
+Theorem counts_range_tight (T : finType) (D : seq {set T}) (i j : T) : i != j ->
+  (counts ([set i] :: D) i - counts D i) - (counts ([set i] :: D) j - counts D j) = 1.
+Proof. by move=> ij; rewrite !counts_add !inE eqxx eq_sym (negbTE ij); ring. Qed.
 (* under replacement the scores are not monotone, and R = 2 cannot be smaller *)
 Theorem counts_replace_tight (T : finType) (i j : T) : i != j ->
   (counts [:: [set j]] i - counts [:: [set i]] i) - (counts [:: [set j]] j - counts [:: [set i]] j) = -2 /\
