@@ -136,6 +136,29 @@ have ej : (k + j = k + j')%N.
 by congr (_, _); apply: val_inj => /=; lia.
 Qed.
 
+(* with g = 1 only the worst rank matters: the sets of k that end at rank q *)
+Theorem worst_rank_size (q : rk) :
+  #|[set y : {set rk} | [&& #|y| == k, q \in y & [forall r : rk, (q < r)%N ==> (r \notin y)]]]| = 'C(q, k.-1).
+Proof.
+pose B := [set r : rk | (r < q)%N]; have cB : #|B| = q by apply: card_below; exact: ltnW.
+have nq A : A \subset B -> q \notin A by move=> /subsetP s; apply/negP => /s; rewrite inE ltnn.
+have -> : [set y : {set rk} | [&& #|y| == k, q \in y & [forall r : rk, (q < r)%N ==> (r \notin y)]]] =
+          [set q |: A | A in [set A : {set rk} | A \subset B & #|A| == k.-1]].
+  apply/setP => y; rewrite inE; apply/and3P/imsetP => [[/eqP c qy /forallP h]|[A]].
+    exists (y :\ q); last by rewrite setD1K.
+    rewrite inE; apply/andP; split; last by have := cardsD1 q y; rewrite qy c add1n => ->.
+    apply/subsetP => r; rewrite !inE => /andP [rq ry]; rewrite ltn_neqAle rq /= leqNgt; apply/negP => l.
+    by have /implyP /(_ l) := h r; rewrite ry.
+  rewrite inE => /andP [sA /eqP cA] ->; split.
+  - by rewrite cardsU1 nq // cA add1n prednK.
+  - by rewrite setU11.
+  - apply/forallP => r; apply/implyP => l; rewrite !inE negb_or; apply/andP; split.
+      by apply: contraTneq l => ->; rewrite ltnn.
+    by apply/negP => /(subsetP sA); rewrite inE => l'; have := ltn_trans l l'; rewrite ltnn.
+rewrite card_in_imset ?cards_draws ?cB // => A A'; rewrite !inE => /andP [sA _] /andP [sA' _] e.
+by rewrite -(setU1K (nq _ sA)) e setU1K // nq.
+Qed.
+
 (* ranked scores: the best first *)
 Variable x : rk -> R.
 Hypothesis ranked : forall r r' : rk, (r <= r')%N -> x r' <= x r.
