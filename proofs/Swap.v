@@ -3,7 +3,7 @@
    sides. So under exponential noise the distribution of Hazard.v is that of Race.v and of permute-and-flip. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Expmech Shifting Canonical Monotone Hazard Noise Race Gumbel PermuteFlip
-  PermuteFlipRun.
+  PermuteFlipRun OneShot.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.
 
@@ -214,6 +214,21 @@ rewrite /exponential; case: Rle_dec => h /=; first rewrite x Rmax_right //.
   by have := @exp_le1 (- (s i + - ln w - s j)) ltac:(lra); rewrite x; lra.
 rewrite Rmax_left; first by ring.
 by have := @exp_ge1 (- (s i + - ln w - s j)) ltac:(lra); rewrite x; lra.
+Qed.
+
+(* a one-shot list of one, as OneShot.v writes it, is permute-and-flip too *)
+Theorem one_shot_one (T : finType) (s : T -> R) i : one_shot s [:: i] = pf s i.
+Proof.
+have h0 : forall _ : T, 0 < 1 by move=> _; lra.
+rewrite -theorem53_i /one_shot /=; set w := exp (s i); have w0 : 0 < w by exact: exp_pos.
+have := @RInt_dilate (others (fun _ => 1) s i) w (/ w) (@others_cont _ _ h0 s i); rewrite Rinv_r; last lra.
+rewrite /win => <-; congr (_ * _); have i0 : 0 < / w by exact: Rinv_0_lt_compat.
+apply: RInt_ext => t; rewrite Rmin_left ?Rmax_right; [|lra|lra] => t0; rewrite Rmult_1_l /behind /others.
+apply: eq_big => [j|j _]; first by rewrite inE.
+rewrite /beaten Rmult_1_l /Rdiv Rmult_1_l Rinv_1; have wt0 : 0 < w * t by apply: Rmult_lt_0_compat; lra.
+have -> : pw (w * t) 1 = w * t by rewrite /pw; case: Rle_dec => h /=; [lra | rewrite Rpower_1].
+congr Rmax; congr (_ - _); rewrite -Rmult_assoc; congr (_ * _).
+by rewrite /w -exp_plus; congr exp; ring.
 Qed.
 
 (* Gumbel noise: the exponential mechanism *)
