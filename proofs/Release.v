@@ -223,3 +223,43 @@ End PostRenyi.
 Theorem push_zcdp (T U : finType) (f : T -> U) rho (P Q : T -> R) : distribution P -> distribution Q -> zcdp rho P Q ->
   zcdp rho (push f P) (push f Q).
 Proof. by move=> DP DQ [h h']; split=> a a1; apply: push_renyi => //; [exact: h | exact: h']. Qed.
+
+(* with coins: K o is what is made of the output o *)
+Section RandomizeZcdp.
+Variables (T U : finType) (K : T -> U -> R).
+Hypothesis DK : forall o, distribution (K o).
+Definition joint (P : T -> R) (ou : T * U) := P ou.1 * K ou.1 ou.2.
+Lemma joint_distribution P : distribution P -> distribution (joint P).
+Proof.
+move=> [p p1]; split=> [[o u]|]; first by apply: Rmult_le_pos => //; case: (DK o).
+rewrite /joint -(pair_bigA _ (fun o u => P o * K o u)) /= -p1; apply: eq_bigr => o _.
+by rewrite rsum_scale; case: (DK o) => _ ->; ring.
+Qed.
+Lemma joint_renyi a r P Q : renyi a r P Q -> renyi a r (joint P) (joint Q).
+Proof.
+move=> [d m]; split.
+  move=> [o u]; rewrite /joint /= => z; case: (Rmult_integral _ _ z) => z'; first by rewrite (d o z') Rmult_0_l.
+  by rewrite z' Rmult_0_r.
+apply: Rle_trans m; rewrite /moment.
+rewrite -(pair_bigA _ (fun o u => joint P (o, u) * exp ((a - 1) * loss (joint P) (joint Q) (o, u)))) /=.
+apply: rsum_le => o _; have [k0 k1] := DK o.
+have -> : P o * exp ((a - 1) * loss P Q o) = \rsum_u (P o * exp ((a - 1) * loss P Q o) * K o u).
+  by rewrite rsum_scale k1; ring.
+apply: Req_le; apply: eq_bigr => u _; rewrite /loss /joint /=.
+case: (Req_dec (P o) 0) => [->|pn]; first by ring.
+case: (Req_dec (K o u) 0) => [->|kn]; first by ring.
+have qn : Q o <> 0 by move=> z; case: pn; exact: d.
+have -> : P o * K o u / (Q o * K o u) = P o / Q o by field.
+ring.
+Qed.
+Theorem randomize_zcdp rho P Q : distribution P -> distribution Q -> zcdp rho P Q ->
+  zcdp rho (randomize K P) (randomize K Q).
+Proof.
+move=> DP DQ [h h']; have e F : randomize K F = push snd (joint F).
+  apply: FunctionalExtensionality.functional_extensionality => u; rewrite /randomize /push /joint.
+  rewrite -(pair_big_dep xpredT (fun _ u' => u' == u) (fun o u' => F o * K o u')) /=; apply: eq_bigr => o _.
+  by rewrite (big_pred1 u).
+rewrite !e; apply: push_zcdp; try exact: joint_distribution.
+by split=> a a1; apply: joint_renyi; [exact: h | exact: h'].
+Qed.
+End RandomizeZcdp.
