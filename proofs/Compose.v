@@ -65,7 +65,8 @@ Qed.
 (* one more round: a history of probabilities p and q, and its next answer *)
 Lemma moment_point a p q (P Q : O -> R) o : 0 <= p -> 0 <= q -> (q = 0 -> p = 0) -> distribution P -> distribution Q ->
   dominated P Q ->
-  p * P o * exp ((a - 1) * ln (p * P o / (q * Q o))) = p * exp ((a - 1) * ln (p / q)) * (P o * exp ((a - 1) * loss P Q o)).
+  p * P o * exp ((a - 1) * ln (p * P o / (q * Q o))) = p * exp ((a - 1) * ln (p / q)) * (P o * exp ((a - 1) * loss P Q
+    o)).
 Proof.
 move=> p0 q0 pq [P0 _] [Q0 _] D.
 case: (Req_dec p 0) => [->|pn]; first by ring.
@@ -145,6 +146,7 @@ split=> [h|h|h|]; first exact: s01.
 by split; rewrite e; apply: mass => // h; case: (H h) => _ _ _ [].
 Qed.
 (* prod (1 - delta_i) >= 1 - sum delta_i *)
-Lemma kept_of_sum delta n : (forall i, 0 <= delta i <= 1) -> 0 <= kept_of delta n <= 1 /\ 1 - price_of delta n <= kept_of delta n.
+Lemma kept_of_sum delta n : (forall i, 0 <= delta i <= 1) -> 0 <= kept_of delta n <= 1 /\ 1 - price_of delta n <=
+  kept_of delta n.
 Proof. by move=> d; elim: n => [|n [IH1 IH2]] /=; [lra | have := d n; nra]. Qed.
 End Rounds.

@@ -83,7 +83,8 @@ Qed.
 Lemma settle_fits z q o : sound q -> fits (charge z q) -> fits (settle z q o).
 Proof.
 move=> [_ _ _ be br] /andP [d ab]; apply/andP; split; first exact: d.
-have mono x used y limit claim : bounded x used claim -> within (add y x) limit -> within (add y (some_of x (used o))) limit.
+have mono x used y limit claim : bounded x used claim -> within (add y x) limit ->
+  within (add y (some_of x (used o))) limit.
   case: limit y x => [l|//] [y|//] [x|//] [_ [H _]] /Qle_bool_imp_le h; apply/Qle_bool_iff; have [_ u] := H o.
   by apply: Qle_trans h; apply: Qplus_le_compat => //; exact: Qle_refl.
 by case/orP: ab => w; apply/orP; [left; exact: mono be w | right; exact: mono br w].

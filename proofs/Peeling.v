@@ -1,5 +1,5 @@
-(* Theorem 58 for peeling: k rounds of the exponential mechanism, each on the candidates left, by the product formula of
-   Theorem 57. That the k largest under Gumbel noise, in order, have this distribution (Theorem 57) is not proved here. *)
+(* Theorem 58 for peeling: k rounds of the exponential mechanism, each on the candidates left, by the product formula
+   of Theorem 57. That the k largest under Gumbel noise, in order, have this distribution is not proved here. *)
 From Shortlist Require Import Base Scores Renyi Thinning Compose.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Open Scope R_scope.

@@ -1,6 +1,7 @@
-(* The two ways to write the probability that i wins agree: by the threshold that i's noise has to exceed (Hazard.v), and by
-   i's own noise, as Proposition 54 and Race.v have it. Both are areas of one part of the unit square, seen from its two
-   sides. So under exponential noise the distribution of Hazard.v is that of Race.v and of permute-and-flip. *)
+(* The two ways to write the probability that i wins agree: by the threshold that i's noise has to exceed (Hazard.v),
+   and by i's own noise, as Proposition 54 and Race.v have it. Both are areas of one part of the unit square, seen from
+   its two sides. So under exponential noise the distribution of Hazard.v is that of Race.v and of permute-and-flip,
+   and under Gumbel noise it is that of the exponential mechanism. *)
 From Coquelicot Require Import Coquelicot.
 From Shortlist Require Import Base Scores Expmech Shifting Canonical Monotone Hazard Noise Race Gumbel PermuteFlip
   PermuteFlipRun OneShot.
@@ -100,10 +101,12 @@ have tail : RInt g 0 (INR m / N) <= RInt g 0 1.
   lra.
 have up : RInt f 0 1 <= RInt (fun u => / N * (steps m (N * f u) + 2)) 0 1.
   apply: RInt_le => //; [lra | | ].
-    apply: (ex_RInt_scal (V := R_NormedModule)); apply: (ex_RInt_plus (V := R_NormedModule)) => //; exact: ex_RInt_const.
+    apply: (ex_RInt_scal (V := R_NormedModule)); apply: (ex_RInt_plus (V := R_NormedModule)) => //; exact:
+      ex_RInt_const.
   move=> u u01; have fu := f01 u01; have nf : 0 <= N * f u <= INR m + 1 by rewrite -S_INR -mE -/N; nra.
   suff : N * f u - 2 <= steps m (N * f u).
-    move=> h; have := Rmult_le_compat_l _ _ _ (Rlt_le _ _ ni) h; have -> : / N * (N * f u - 2) = f u - 2 * / N by field; lra.
+    move=> h; have := Rmult_le_compat_l _ _ _ (Rlt_le _ _ ni) h; have -> :
+      / N * (N * f u - 2) = f u - 2 * / N by field; lra.
     lra.
   case: (Rle_dec (N * f u) (INR m)) => h; first by have := @steps_floor m (N * f u) ltac:(lra); lra.
   by rewrite steps_all; lra.
@@ -162,7 +165,8 @@ move=> c0; apply: product_near => // j.
   have -> : z - s j + c = z + c - s j by ring.
   by set x := S j (z - s j); set e := exp (- c) => x01 e1 h; nra.
 Qed.
-Lemma quantile_galois s (y : {set T}) u z : (exists j, j \notin y) -> 0 < u < 1 -> (quantile S s y u <= z <-> u <= below S s y z).
+Lemma quantile_galois s (y : {set T}) u z : (exists j, j \notin y) -> 0 < u < 1 -> (quantile S s y u <= z <->
+  u <= below S s y z).
 Proof.
 move=> out u01; have [ub lb] := quantile_lub survives out s u01; split=> h.
 - apply: Rnot_lt_le => lt; set m := INR (size (index_enum T)); have m0 : 0 <= m by exact: pos_INR.
@@ -235,7 +239,8 @@ Qed.
 Theorem wins_gumbel (T : finType) (s : T -> R) i : (forall i : T, exists j, j != i) ->
   wins (fun _ => gumbel) s i = softmax s i.
 Proof.
-move=> two; rewrite -theorem52 (@own_noise T (fun _ => gumbel) (fun _ => gumbel_survival) (fun _ => gumbel_hazard) two s i
+move=> two; rewrite -theorem52 (@own_noise T (fun _ => gumbel) (fun _ => gumbel_survival) (fun _ =>
+  gumbel_hazard) two s i
   (fun w => gumbel_quantile (1 - w))); last first.
   move=> w t w01; rewrite /gumbel /gumbel_quantile.
   have l0 : 0 < - ln (1 - w) by have := ln_increasing (1 - w) 1; rewrite ln_1; lra.
@@ -257,7 +262,8 @@ have fall : forall u v, 0 < u -> u <= v -> v < 1 -> F u <= F v.
   by apply: exp_le; apply: Rmult_le_compat_l; [exact/Rlt_le/exp_pos | apply: Rcomplements.ln_le; lra].
 have F01 u : 0 < u < 1 -> 0 <= F u <= 1.
   move=> u01; apply: rprod_le1 => j _; rewrite /gumbel_cdf.
-  by have := @exp_le1 (- exp (- (s i + gumbel_quantile u - s j))); have := exp_pos (- (s i + gumbel_quantile u - s j)); lra.
+  by have := @exp_le1 (- exp (- (s i + gumbel_quantile u - s j))); have :=
+    exp_pos (- (s i + gumbel_quantile u - s j)); lra.
 have eF : ex_RInt F 0 1 by exact: rising_integrable.
 have eF' : ex_RInt F (-1 * 0 + 1) (-1 * 1 + 1).
   have -> : -1 * 0 + 1 = 1 by ring.
