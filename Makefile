@@ -7,7 +7,7 @@ FUZZ ?= 60
 # the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test tests checks lint types docs notebooks bench reproduce audit lowest mutants clean
+.PHONY: demo test tests checks lint types docs notebooks bench reproduce audit proofs lowest mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -55,6 +55,10 @@ audit: .venv/installed $(SPARK)
 	$(BIN)/python -m tests.fuzz.scores -max_total_time=$(FUZZ) -verbosity=0
 	$(BIN)/python -m tests.fuzz.parsers -max_total_time=$(FUZZ) -verbosity=0
 	$(BIN)/python -m bench audit-catalogue audit-tightness audit audit-sets audit-releases
+
+# The proofs in proofs/, checked by Coq, with cases that Coq confirms: docs/theory/machine-checked.md.
+proofs: .venv/installed
+	$(BIN)/python proofs/check.py
 
 # The tests with the oldest versions that pyproject.toml allows: its floors are true.
 lowest: .venv/lowest

@@ -299,7 +299,7 @@ class MeasuredSet(base.Budgeted[PureDP | ZCDP | ApproxDP]):
     def _draw(self, scores: Scores, source: Source) -> base.Outcome:
         parts = self._parts(scores.public)
         outcome = parts.selection._draw(scores, source)
-        members = sorted(outcome.indices or [])
+        members = outcome.indices or []
         if not members:
             return base.Outcome([], replace(outcome.extras, values=[], margins=[]), outcome.notes)
         scale = parts.noise(len(members), scores.largest_sensitivity)
