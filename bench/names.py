@@ -102,7 +102,8 @@ def weighed(who: Any, what: Any, items: int, rng: np.random.Generator) -> Scores
     by_weight = np.argsort(-sums, kind="stable")[: np.count_nonzero(sums)]
     distinct, sizes = np.unique(sums[by_weight], return_counts=True)
     scores = Scores(people, labels=range(items), monotone=True, public=False)
-    return scores._with("_capped", Weights(by_weight, distinct[::-1], sizes[::-1], people))
+    object.__setattr__(scores._content, "weights", Weights(by_weight, distinct[::-1], sizes[::-1], people))
+    return scores
 
 
 def zipf(s: float, items: int = 10_000) -> tuple[float, ...]:
