@@ -569,7 +569,8 @@ def warn(plan: Plan) -> None:
     epsilon = 0.0 if plan.query.allow_large else as_epsilon(plan.guarantee)
     delta = getattr(plan.share, "delta", 0.0) if plan.first.names_from_data else 0.0
     if delta > LARGE_DELTA:
-        _warn(f"$delta={delta:g} lets one person's own item out with that chance; write one far below 1 / people")
+        less = "write a delta well below one over the number of people"
+        _warn(f"$delta={delta:g} lets one person's own item out with that chance; {less}")
     if epsilon > ABSURD_EPSILON:
         _warn(
             f"an epsilon above {ABSURD_EPSILON:g} promises nobody anything: see sl.risk({epsilon:g}), "

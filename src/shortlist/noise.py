@@ -157,11 +157,9 @@ def _exact_quantile(pieces: tuple[Piece, ...], v: int, bits: int) -> arb:
     if v == 0:
         return infinite(+1)
     log, steep = dyadic(v, bits).log(), [piece for piece in pieces if piece[1] < 0]
-    for left, fall, top in reversed(steep):
-        if log <= ball(top) or top == steep[0][2]:
-            return ball(left) + (log - ball(top)) / ball(fall)
-        if not log > ball(top):
-            break
+    left, fall, top = next(piece for piece in reversed(steep) if piece is steep[0] or not log > ball(piece[2]))
+    if log <= ball(top) or top == steep[0][2]:
+        return ball(left) + (log - ball(top)) / ball(fall)
     return arb("nan")
 
 

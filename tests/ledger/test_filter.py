@@ -258,8 +258,8 @@ def test_a_rho_is_never_more_than_its_epsilon():
 @pytest.mark.parametrize(
     ("budget", "split", "order", "reason"),
     [
-        (3.0, None, None, "budget must be PureDP"),
-        (GumbelDP(0.1), None, None, "budget must be PureDP"),
+        (3.0, None, None, "budget is of a wrong kind"),
+        (GumbelDP(0.1), None, None, "budget is of a wrong kind"),
         (PureDP(1.0), 0.5, None, "belong to an ApproxDP budget"),
         (ApproxDP(1.0, 1e-6), 1.5, None, "split must be"),
         (ApproxDP(1.0, 1e-6), math.nan, None, "split must be"),

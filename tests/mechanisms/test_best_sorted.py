@@ -27,7 +27,7 @@ def sort_few(patch):
 def hard_scores(rng):
     """Scores that ties, ends, sizes and signs make hard."""
     size = int(rng.integers(8, 200))
-    match int(rng.integers(9)):
+    match int(rng.integers(10)):
         case 0:
             return rng.normal(0, 10 ** rng.uniform(-3, 3), size)
         case 1:
@@ -43,6 +43,8 @@ def hard_scores(rng):
         case 6:
             return rng.integers(0, 2**53, size)
         case 7:
+            return rng.integers(2**60, 2**61, size)
+        case 8:
             values = np.sort(rng.normal(0, 30, size))
             values[: rng.integers(size // 2)] = -np.inf
             return values
@@ -146,6 +148,12 @@ def test_weights_by_bins_hold_the_exact_ones(monkeypatch, budget, scale):
     for bits in (53, 300):
         with at_precision(bits):
             assert rough.exact().overlaps(exact.exact())
+
+
+@pytest.mark.traced
+def test_thousands_of_candidates_are_weighed_in_cells():
+    release = GuardedTopK(k=10, epsilon=1.0).release(np.arange(3000), monotone=True, rng=sl.testing.seeded(1))
+    assert len(set(release.items)) == 10
 
 
 @contextmanager

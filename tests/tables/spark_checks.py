@@ -272,7 +272,7 @@ def kinds_are_checked(spark):
     assert found(sl.count(rows, user="user", item="late")) == {}
     with pytest.raises(ValueError, match="candidates do not fit"):
         sl.count(rows, user="user", item="b", candidates=[1.5])
-    with pytest.raises(ValueError, match="candidates must be text, for item='s'"):
+    with pytest.raises(ValueError, match="candidates must be text, as item='s'"):
         sl.count(rows.selectExpr("user", "CAST(b AS string) AS s"), user="user", item="s", candidates=[7])
     with pytest.raises(ValueError, match="of the same kinds"):
         sl.count(rows, user="user", item="b", candidates=rows.selectExpr("CAST(b AS string) AS b"))

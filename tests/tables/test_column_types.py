@@ -126,9 +126,9 @@ def test_a_column_of_text_takes_no_list_of_numbers(engine, tmp_path):
         assert len(sl.top_k(table, 1, **grouped)) == 2
         return
     for wrong in ([1, 2, 3], ["tea", True], [DAY], np.array([1, 2])):
-        with pytest.raises(ValueError, match="candidates must be text, for item='item' is a column of text"):
+        with pytest.raises(ValueError, match="candidates must be text, as item='item' is"):
             sl.top_k(table, 1, **words, candidates=wrong)
-    with pytest.raises(ValueError, match="groups must be text, for by='by' is a column of text"):
+    with pytest.raises(ValueError, match="groups must be text, as by='by' is"):
         sl.top_k(table, 1, **grouped)
     with pytest.raises(ValueError, match="groups must be text"):
         sl.quantile(table, user="user", value="age", lower=0, upper=9, epsilon=0.5, by="by", groups=[1, 2])

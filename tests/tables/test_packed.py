@@ -74,7 +74,7 @@ def test_a_missing_library_is_found_before_a_charge(tmp_path, monkeypatch, relea
     }[release]
     paid = ("--epsilon", "1", "--ledger", "l.db")
     done = called(release, "rows.jsonl.zst", "--user", "user", *words, *paid, cwd=tmp_path)
-    said = "shortlist: files that end in .zst need zstandard: pip install 'shortlist[zstd]'\n"
+    said = "shortlist: a .zst file needs zstandard: pip install 'shortlist[zstd]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     assert sl.Ledger(tmp_path / "l.db").entries() == []
 

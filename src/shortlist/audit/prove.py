@@ -288,9 +288,9 @@ class _Tally:
     def _note(self, violation: str) -> None:
         self.proof = replace(self.proof, violation=self.proof.violation or violation)
 
-    def grow(self, **found: Any) -> None:
+    def grow(self, **more: Any) -> None:
         """Keep the larger of each number."""
-        self.proof = replace(self.proof, **{name: max(getattr(self.proof, name), n) for name, n in found.items()})
+        self.proof = replace(self.proof, **{name: max(getattr(self.proof, name), n) for name, n in more.items()})
 
 
 @lru_cache

@@ -552,9 +552,6 @@ class BestSorted:
         able = size if whole else int(np.count_nonzero(values > -np.inf))
         return cls(values, able, k, rate, best[descending(values[best])], crowd, faint)
 
-    def __len__(self) -> int:
-        return self._able
-
     def __getitem__(self, rank: Any) -> Any:
         """The scores of these ranks."""
         if isinstance(rank, slice):
