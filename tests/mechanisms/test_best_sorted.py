@@ -78,6 +78,7 @@ def compare_with_sorting(monkeypatch, cases):
         order = np.argsort(-values.astype(object), kind="stable")[: np.count_nonzero(values > -np.inf)]
         ranks = rng.permutation(len(order))[: rng.integers(1, len(order) + 1)]
         assert (best.positions(ranks) == order[ranks]).all()
+        assert len(best.fall) == len(order) - k
         exact = [Fraction(values[place].item()) for place in order]
         bounds = [Fraction(one) for one in best.fall[np.arange(len(order) - k)].tolist()]
         assert bounds == sorted(bounds)
